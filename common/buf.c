@@ -1,0 +1,110 @@
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/buf.h"
+
+void
+buf_init(struct buf *b, size_t max_bytes)
+{
+	memset(b, 0, sizeof(*b));
+	b->max = max_bytes;
+}
+
+void
+buf_clear(struct buf *b)
+{
+	size_t max = b->max;
+
+	free(b->data);
+	buf_init(b, max);
+}
+
+void
+buf_reset(struct buf *b)
+{
+	b->len = 0;
+	b->failed = false;
+}
+
+uint8_t *
+buf_reserve(struct buf *b, size_t len)
+{
+	size_t cap;
+	uint8_t *p;
+
+	if (b->failed || len > b->max - b->len) {
+		b->failed = true;
+		return NULL;
+	}
+	if (b->data == NULL || b->cap - b->len < len + 1) {
+		cap = b->cap == 0 ? 256 : b->cap;
+		while (cap - b->len < len + 1)
+			cap *= 2;
+		p = realloc(b->data, cap);
+		if (p == NULL) {
+			b->failed = true;
+			return NULL;
+		}
+		b->data = p;
+		b->cap = cap;
+	}
+	return b->data + b->len;
+}
+
+bool
+buf_add(struct buf *b, const void *bytes, size_t len)
+{
+	uint8_t *p = buf_reserve(b, len);
+
+	if (p == NULL)
+		return false;
+	if (len != 0)
+		memcpy(p, bytes, len);
+	b->len += len;
+	return true;
+}
+
+bool
+buf_add_str(struct buf *b, const char *s)
+{
+	return buf_add(b, s, strlen(s));
+}
+
+bool
+buf_addf(struct buf *b, const char *fmt, ...)
+{
+	va_list ap;
+	uint8_t *p;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	p = n < 0 ? NULL : buf_reserve(b, (size_t)n);
+	if (p == NULL) {
+		b->failed = true;
+		return false;
+	}
+	va_start(ap, fmt);
+	vsnprintf((char *)p, (size_t)n + 1, fmt, ap);
+	va_end(ap);
+	b->len += (size_t)n;
+	return true;
+}
+
+uint8_t *
+buf_take(struct buf *b, size_t *ret_len)
+{
+	uint8_t *data;
+
+	if (buf_reserve(b, 0) == NULL)
+		return NULL;
+	data = b->data;
+	data[b->len] = '\0';
+	*ret_len = b->len;
+	b->data = NULL;
+	buf_clear(b);
+	return data;
+}

@@ -1,0 +1,35 @@
+/*
+ * buf: bytes that grow up to a limit set at the start. A failed append leaves
+ * the buffer as it was and marks it, so that a writer may check once at its end.
+ */
+#ifndef COMMON_BUF_H
+#define COMMON_BUF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct buf {
+	uint8_t *data;
+	size_t len;
+	size_t cap;
+	size_t max;
+	bool failed; /* an append did not fit or memory ran out */
+};
+
+/* An empty buffer of at most max_bytes; holds no memory until used. */
+void buf_init(struct buf *, size_t max_bytes);
+/* Frees the bytes; the buffer may be used again. */
+void buf_clear(struct buf *);
+/* Forgets the content, keeps the memory. */
+void buf_reset(struct buf *);
+bool buf_add(struct buf *, const void *, size_t len);
+bool buf_add_str(struct buf *, const char *);
+bool buf_addf(struct buf *, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Room for len more bytes at data + len, or NULL; the caller adds to len. */
+uint8_t *buf_reserve(struct buf *, size_t len);
+/* Moves the bytes out; the caller frees them. NUL-terminated beyond len. */
+uint8_t *buf_take(struct buf *, size_t *ret_len);
+
+#endif

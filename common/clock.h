@@ -1,0 +1,20 @@
+/*
+ * clock: the two times of this system.
+ *
+ * Deadlines use the monotonic clock. Stamps that are stored or shown are Unix
+ * milliseconds which never jump: the wall clock read once at start plus what
+ * CLOCK_BOOTTIME has counted since, and never below the last stored stamp.
+ */
+#ifndef COMMON_CLOCK_H
+#define COMMON_CLOCK_H
+
+#include <stdint.h>
+
+/* Milliseconds of CLOCK_MONOTONIC; for deadlines and durations. */
+int64_t clock_mono_ms(void);
+/* Unix milliseconds for stamps; never decreases within a process. */
+int64_t clock_stamp_ms(void);
+/* Makes later stamps greater than or equal to floor_ms (last stored one). */
+void clock_set_floor(int64_t floor_ms);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * fdio: the few things done with bare file descriptors in every program.
+ * All return 0 or a positive errno value, so that a caller decides.
+ */
+#ifndef COMMON_FDIO_H
+#define COMMON_FDIO_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#define FDIO_MAX_FDS 4
+
+int fd_set_nonblock(int fd);
+int fd_set_cloexec(int fd, int on);
+/* Closes *fd unless it is -1 and sets it to -1. */
+void fd_close(int *fd);
+/* Writes all len bytes to a blocking descriptor. */
+int fd_write_all(int fd, const void *, size_t len);
+/*
+ * One packet with up to FDIO_MAX_FDS descriptors over a Unix socket. Sending
+ * keeps the sender's descriptors open.
+ */
+int fd_send_msg(int sock, const void *, size_t len, const int *fds, int nfds);
+/*
+ * Receives one packet. *ret_nfds holds the room in fds and becomes the number
+ * received (close-on-exec, owned by the caller). *ret_len 0 means end of file.
+ * EMSGSIZE when packet or descriptors did not fit; none are kept then.
+ */
+int fd_recv_msg(int sock, void *, size_t size, size_t *ret_len, int *fds,
+    int *ret_nfds);
+/* Moves fd to the number target (dup2 and close), keeping it open on exec. */
+int fd_move(int fd, int target);
+
+#endif

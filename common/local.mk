@@ -1,0 +1,22 @@
+# common/: what every program needs and nothing else: no peers, no policy.
+noinst_LIBRARIES += common/libcommon.a
+common_libcommon_a_SOURCES = \
+	common/base64.c \
+	common/base64.h \
+	common/buf.c \
+	common/buf.h \
+	common/clock.c \
+	common/clock.h \
+	common/fdio.c \
+	common/fdio.h \
+	common/log.c \
+	common/log.h \
+	common/panic.c \
+	common/panic.h \
+	common/ulid.c \
+	common/ulid.h
+
+check_PROGRAMS += t/unit/common_test
+t_unit_common_test_SOURCES = t/unit/common_test.c t/unit/tap.h
+t_unit_common_test_LDADD = common/libcommon.a $(BSD_LIBS)
+TESTS += t/unit/common_test

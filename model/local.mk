@@ -1,0 +1,1 @@
+# model/: the tables everything else is generated from.

@@ -1,0 +1,142 @@
+/* Unit tests of common/: ids, buffers, base64, clocks, descriptor passing. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/base64.h"
+#include "common/buf.h"
+#include "common/clock.h"
+#include "common/fdio.h"
+#include "common/ulid.h"
+#include "t/unit/tap.h"
+
+static void
+test_ulid(void)
+{
+	struct ulid a = ulid_new(1469918176385), b, c;
+	char text[ULID_CHARS + 1], prev[ULID_CHARS + 1];
+	bool rising = true;
+
+	ulid_format(&a, text);
+	ok(strncmp(text, "01ARYZ6S41", 10) == 0, "time part as in the spec");
+	ok(ulid_parse(text, &b) && memcmp(&a, &b, sizeof(a)) == 0,
+	    "parse gives back what format wrote");
+	is_int(ulid_time_ms(&a), 1469918176385, "time comes back");
+	for (int i = 0; i < 10000; i++) {
+		memcpy(prev, text, sizeof(prev));
+		c = ulid_new(1469918176385 - i);
+		ulid_format(&c, text);
+		rising = rising && strcmp(prev, text) < 0;
+	}
+	ok(rising, "10,000 ids rise though the clock runs backwards");
+	ok(!ulid_parse("8ZZZZZZZZZZZZZZZZZZZZZZZZZ", &b), "overflow refused");
+	ok(!ulid_parse("01ARYZ6S41", &b), "short text refused");
+	ok(!ulid_parse("01ARYZ6S41TSV4RRFFQ69G5FAI", &b), "letter I refused");
+}
+
+static void
+test_buf(void)
+{
+	struct buf b;
+	uint8_t *bytes;
+	size_t len;
+
+	buf_init(&b, 10);
+	ok(buf_addf(&b, "%s-%d", "ab", 42) && b.len == 5, "formatted append");
+	ok(buf_add_str(&b, "12345"), "fills up to its limit");
+	ok(!buf_add_str(&b, "x") && b.failed && b.len == 10,
+	    "an append beyond the limit changes nothing and is remembered");
+	b.failed = false;
+	bytes = buf_take(&b, &len);
+	ok(bytes != NULL && len == 10 && strcmp((char *)bytes, "ab-4212345") == 0,
+	    "taken bytes are NUL-terminated");
+	free(bytes);
+	ok(b.data == NULL && b.max == 10, "an emptied buffer keeps its limit");
+}
+
+static void
+test_base64(void)
+{
+	static const char *const pairs[][2] = { { "", "" }, { "f", "Zg==" },
+		{ "fo", "Zm8=" }, { "foo", "Zm9v" }, { "foob", "Zm9vYg==" },
+		{ "fooba", "Zm9vYmE=" }, { "foobar", "Zm9vYmFy" } };
+	static const char *const bad[] = { "Zg=", "Zg", "Zh==", "Zm9=", "Z===",
+		"====", "Zm9v\n", "Zg==Zg==", "Zm-v" };
+	struct buf b;
+
+	buf_init(&b, 1000);
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		buf_reset(&b);
+		base64_encode(&b, (const uint8_t *)pairs[i][0],
+		    strlen(pairs[i][0]));
+		ok(b.len == strlen(pairs[i][1]) &&
+			memcmp(b.data, pairs[i][1], b.len) == 0,
+		    "encodes \"%s\"", pairs[i][0]);
+		buf_reset(&b);
+		ok(base64_decode(&b, pairs[i][1], strlen(pairs[i][1])) &&
+			b.len == strlen(pairs[i][0]) &&
+			memcmp(b.data, pairs[i][0], b.len) == 0,
+		    "decodes \"%s\"", pairs[i][1]);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		ok(!base64_decode(&b, bad[i], strlen(bad[i])),
+		    "refuses bad input %zu", i);
+	buf_clear(&b);
+}
+
+static void
+test_clock(void)
+{
+	int64_t a = clock_stamp_ms();
+
+	ok(a > 1700000000000, "a stamp is Unix milliseconds");
+	clock_set_floor(a + 100000);
+	is_int(clock_stamp_ms(), a + 100000, "never below the floor");
+}
+
+static void
+test_fd_passing(void)
+{
+	int sv[2], p[2], got[2] = { -1, -1 }, n = 2;
+	char bytes[8];
+	size_t len;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sv) == -1 || pipe(p) == -1)
+		return (void)ok(false, "socketpair and pipe");
+	is_int(fd_send_msg(sv[0], "hi", 2, p, 2), 0, "two descriptors sent");
+	is_int(fd_recv_msg(sv[1], bytes, sizeof(bytes), &len, got, &n), 0,
+	    "packet received");
+	ok(len == 2 && n == 2, "bytes and descriptors arrive together");
+	ok((fcntl(got[0], F_GETFD) & FD_CLOEXEC) != 0, "close-on-exec");
+	fd_close(&got[0]);
+	fd_close(&got[1]);
+	fd_send_msg(sv[0], "hi", 2, p, 2);
+	n = 0;
+	is_int(fd_recv_msg(sv[1], bytes, sizeof(bytes), &len, got, &n),
+	    EMSGSIZE, "descriptors nobody asked for are refused");
+	fd_send_msg(sv[0], "0123456789", 10, NULL, 0);
+	n = 0;
+	is_int(fd_recv_msg(sv[1], bytes, sizeof(bytes), &len, got, &n),
+	    EMSGSIZE, "a packet that does not fit is refused");
+	close(sv[0]);
+	n = 0;
+	is_int(fd_recv_msg(sv[1], bytes, sizeof(bytes), &len, got, &n), 0,
+	    "end of file is no error");
+	is_int(len, 0, "end of file is length 0");
+	close(sv[1]);
+	close(p[0]);
+	close(p[1]);
+}
+
+int
+main(void)
+{
+	test_ulid();
+	test_buf();
+	test_base64();
+	test_clock();
+	test_fd_passing();
+	return done_testing();
+}
