@@ -70,7 +70,8 @@ base64_decode(struct buf *b, const char *s, size_t len)
 	if (len % 4 != 0)
 		return false;
 	for (; len > 0; len -= 4, s += 4) {
-		pad = len > 4 ? 0 : (s[3] == '=') + (s[3] == '=' && s[2] == '=');
+		pad =
+		    len > 4 ? 0 : (s[3] == '=') + (s[3] == '=' && s[2] == '=');
 		if (!base64_group(s, pad, out) ||
 		    !buf_add(b, out, (size_t)(3 - pad))) {
 			b->len = start;

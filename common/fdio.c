@@ -95,8 +95,7 @@ fd_collect(struct msghdr *msg, int *fds, int room)
 			continue;
 		n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 		for (size_t i = 0; i < n; i++) {
-			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int),
-			    sizeof(fd));
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
 			if (got < room)
 				fds[got++] = fd;
 			else

@@ -26,8 +26,8 @@ int fd_send_msg(int sock, const void *, size_t len, const int *fds, int nfds);
  * received (close-on-exec, owned by the caller). *ret_len 0 means end of file.
  * EMSGSIZE when packet or descriptors did not fit; none are kept then.
  */
-int fd_recv_msg(int sock, void *, size_t size, size_t *ret_len, int *fds,
-    int *ret_nfds);
+int fd_recv_msg(
+    int sock, void *, size_t size, size_t *ret_len, int *fds, int *ret_nfds);
 /* Moves fd to the number target (dup2 and close), keeping it open on exec. */
 int fd_move(int fd, int target);
 

@@ -5,7 +5,12 @@
 #ifndef COMMON_LOG_H
 #define COMMON_LOG_H
 
-enum log_level { LOGL_ERR = 3, LOGL_WARN = 4, LOGL_INFO = 6, LOGL_DEBUG = 7 };
+enum log_level {
+	LOGL_ERR = 3,
+	LOGL_WARN = 4,
+	LOGL_INFO = 6,
+	LOGL_DEBUG = 7
+};
 
 /* Names the process in every line; prog must outlive all logging. */
 void log_init(const char *prog, enum log_level max_level);
@@ -13,12 +18,12 @@ void log_init(const char *prog, enum log_level max_level);
 void log_write(enum log_level, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* As log_write(LOGL_ERR), then exit(1). Only main files at start-up. */
-_Noreturn void fatal(const char *fmt, ...)
-    __attribute__((format(printf, 1, 2)));
+_Noreturn void
+fatal(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-#define log_err(...) log_write(LOGL_ERR, __VA_ARGS__)
-#define log_warn(...) log_write(LOGL_WARN, __VA_ARGS__)
-#define log_info(...) log_write(LOGL_INFO, __VA_ARGS__)
+#define log_err(...)   log_write(LOGL_ERR, __VA_ARGS__)
+#define log_warn(...)  log_write(LOGL_WARN, __VA_ARGS__)
+#define log_info(...)  log_write(LOGL_INFO, __VA_ARGS__)
 #define log_debug(...) log_write(LOGL_DEBUG, __VA_ARGS__)
 
 #endif

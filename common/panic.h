@@ -9,10 +9,10 @@
 _Noreturn void panic_at(const char *file, int line, const char *what);
 
 #define panic(what) panic_at(__FILE__, __LINE__, (what))
-#define ASSERT(cond)                                                           \
-	do {                                                                   \
-		if (!(cond))                                                   \
-			panic_at(__FILE__, __LINE__, #cond);                   \
+#define ASSERT(cond)                                         \
+	do {                                                 \
+		if (!(cond))                                 \
+			panic_at(__FILE__, __LINE__, #cond); \
 	} while (0)
 
 /* Objects begin with a magic number that is checked where they are entered. */

@@ -1,1 +1,24 @@
-# model/: the tables everything else is generated from.
+# model/: the tables (.def) that everything about runs, errors and settings
+# is generated from.
+noinst_LIBRARIES += model/libmodel.a
+model_libmodel_a_SOURCES = \
+	model/artifact_kinds.def \
+	model/errors.c \
+	model/errors.def \
+	model/errors.h \
+	model/events.def \
+	model/limits.h \
+	model/modes.def \
+	model/priorities.def \
+	model/run.c \
+	model/run.h \
+	model/settings.c \
+	model/settings.def \
+	model/settings.h \
+	model/states.def \
+	model/transitions.def
+
+check_PROGRAMS += t/unit/model_test
+t_unit_model_test_SOURCES = t/unit/model_test.c t/unit/tap.h
+t_unit_model_test_LDADD = model/libmodel.a common/libcommon.a $(BSD_LIBS)
+TESTS += t/unit/model_test

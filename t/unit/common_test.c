@@ -50,7 +50,8 @@ test_buf(void)
 	    "an append beyond the limit changes nothing and is remembered");
 	b.failed = false;
 	bytes = buf_take(&b, &len);
-	ok(bytes != NULL && len == 10 && strcmp((char *)bytes, "ab-4212345") == 0,
+	ok(bytes != NULL && len == 10 &&
+		strcmp((char *)bytes, "ab-4212345") == 0,
 	    "taken bytes are NUL-terminated");
 	free(bytes);
 	ok(b.data == NULL && b.max == 10, "an emptied buffer keeps its limit");
@@ -62,15 +63,15 @@ test_base64(void)
 	static const char *const pairs[][2] = { { "", "" }, { "f", "Zg==" },
 		{ "fo", "Zm8=" }, { "foo", "Zm9v" }, { "foob", "Zm9vYg==" },
 		{ "fooba", "Zm9vYmE=" }, { "foobar", "Zm9vYmFy" } };
-	static const char *const bad[] = { "Zg=", "Zg", "Zh==", "Zm9=", "Z===",
-		"====", "Zm9v\n", "Zg==Zg==", "Zm-v" };
+	static const char *const bad[] = { "Zg=", "Zg",
+		"Zh==", "Zm9=", "Z===", "====", "Zm9v\n", "Zg==Zg==", "Zm-v" };
 	struct buf b;
 
 	buf_init(&b, 1000);
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
 		buf_reset(&b);
-		base64_encode(&b, (const uint8_t *)pairs[i][0],
-		    strlen(pairs[i][0]));
+		base64_encode(
+		    &b, (const uint8_t *)pairs[i][0], strlen(pairs[i][0]));
 		ok(b.len == strlen(pairs[i][1]) &&
 			memcmp(b.data, pairs[i][1], b.len) == 0,
 		    "encodes \"%s\"", pairs[i][0]);

@@ -31,20 +31,20 @@ tap_ok(bool pass, const char *file, int line, const char *fmt, ...)
 }
 
 #define ok(cond, ...) tap_ok((cond), __FILE__, __LINE__, __VA_ARGS__)
-#define is_int(got, want, name)                                                \
-	do {                                                                   \
-		long long tap_g = (long long)(got);                            \
-		long long tap_w = (long long)(want);                           \
-		if (!ok(tap_g == tap_w, "%s", name))                           \
-			printf("#   got %lld, want %lld\n", tap_g, tap_w);     \
+#define is_int(got, want, name)                                            \
+	do {                                                               \
+		long long tap_g = (long long)(got);                        \
+		long long tap_w = (long long)(want);                       \
+		if (!ok(tap_g == tap_w, "%s", name))                       \
+			printf("#   got %lld, want %lld\n", tap_g, tap_w); \
 	} while (0)
-#define is_str(got, want, name)                                                \
-	do {                                                                   \
-		const char *tap_g = (got), *tap_w = (want);                    \
-		if (!ok(tap_g != NULL && strcmp(tap_g, tap_w) == 0, "%s",      \
-			name))                                                 \
-			printf("#   got \"%s\", want \"%s\"\n",                \
-			    tap_g == NULL ? "(null)" : tap_g, tap_w);          \
+#define is_str(got, want, name)                                           \
+	do {                                                              \
+		const char *tap_g = (got), *tap_w = (want);               \
+		if (!ok(tap_g != NULL && strcmp(tap_g, tap_w) == 0, "%s", \
+			name))                                            \
+			printf("#   got \"%s\", want \"%s\"\n",           \
+			    tap_g == NULL ? "(null)" : tap_g, tap_w);     \
 	} while (0)
 
 static inline void

@@ -1,0 +1,29 @@
+/*
+ * limits: sizes that are part of a protocol or of the contract and therefore
+ * no settings.
+ */
+#ifndef MODEL_LIMITS_H
+#define MODEL_LIMITS_H
+
+#define LIMIT_FRAME_BYTES           (8u << 20) /* a client's frame */
+#define LIMIT_PACKET_BYTES          65536u     /* a worker's packet */
+#define LIMIT_CHUNK_BYTES           60000u /* data inside a worker's packet */
+#define LIMIT_JSON_DEPTH            64     /* callers' documents */
+#define LIMIT_INPUT_BYTES           (4u << 20) /* inputs of one run */
+#define LIMIT_OPTIONS_BYTES         65536u
+#define LIMIT_KEY_BYTES             256 /* idempotency key */
+#define LIMIT_TIMEOUT_MS            600000
+#define LIMIT_LIST                  1000
+#define LIMIT_LIST_DEFAULT          50
+#define LIMIT_ARTIFACT_CHUNK_BYTES  262144
+#define LIMIT_ARTIFACT_PARTS        8
+#define LIMIT_ITEMS                 1000 /* journaled items of one run */
+#define LIMIT_ITEM_RECORD_BYTES     16384
+#define LIMIT_ATTEMPTS              3
+#define LIMIT_EVENTS                10000
+#define LIMIT_EVENT_LOG_BYTES       (1u << 20)
+#define LIMIT_RESULT_STRING_BYTES   32768 /* TaskResult: one string */
+#define LIMIT_CANCEL_GRACE_MS       300
+#define LIMIT_INLINE_ARTIFACT_BYTES 16384
+
+#endif
