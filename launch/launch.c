@@ -1,0 +1,200 @@
+/*
+ * launch: sending and receiving of the launch protocol. Runs in supervisord,
+ * the launcher and the cell. The receiver trusts nothing in a packet.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fdio.h"
+#include "common/panic.h"
+#include "launch/launch.h"
+
+_Static_assert(sizeof(struct launch_msg) == 192, "no padding, fixed size");
+_Static_assert(LAUNCH_MAX_FDS <= FDIO_MAX_FDS, "fits one packet");
+
+#define LINK(l) (1U << (l))
+
+static bool check_nothing(const struct launch_msg *);
+static bool check_spawn(const struct launch_msg *);
+static bool check_ready(const struct launch_msg *);
+static bool check_reaped(const struct launch_msg *);
+static bool check_failed(const struct launch_msg *);
+static bool check_start(const struct launch_msg *);
+
+static const struct launch_row {
+	const char *name;
+	unsigned int links;
+	int nfds;
+	bool (*check)(const struct launch_msg *);
+} launch_rows[LAUNCH__MAX] = {
+	[LAUNCH_SPAWN] = { "SPAWN", LINK(LAUNCH_FROM_SUPERVISORD), 0,
+	    check_spawn },
+	[LAUNCH_KILL] = { "KILL", LINK(LAUNCH_FROM_SUPERVISORD), 0,
+	    check_nothing },
+	[LAUNCH_CHECK] = { "CHECK",
+	    LINK(LAUNCH_FROM_SUPERVISORD) | LINK(LAUNCH_TO_CELL), 0,
+	    check_nothing },
+	[LAUNCH_SERVING] = { "SERVING", LINK(LAUNCH_FROM_SUPERVISORD), 0,
+	    check_nothing },
+	[LAUNCH_READY] = { "READY", LINK(LAUNCH_TO_SUPERVISORD), 2,
+	    check_ready },
+	[LAUNCH_SANDBOX] = { "SANDBOX",
+	    LINK(LAUNCH_TO_SUPERVISORD) | LINK(LAUNCH_FROM_CELL), 0,
+	    check_nothing },
+	[LAUNCH_BROWSER_EXITED] = { "BROWSER_EXITED",
+	    LINK(LAUNCH_TO_SUPERVISORD) | LINK(LAUNCH_FROM_CELL), 0,
+	    check_nothing },
+	[LAUNCH_REAPED] = { "REAPED", LINK(LAUNCH_TO_SUPERVISORD), 0,
+	    check_reaped },
+	[LAUNCH_START] = { "START", LINK(LAUNCH_TO_CELL), 0, check_start },
+	[LAUNCH_UP] = { "UP", LINK(LAUNCH_FROM_CELL), 0, check_nothing },
+	[LAUNCH_FAILED] = { "FAILED", LINK(LAUNCH_FROM_CELL), 0, check_failed },
+	[LAUNCH_WORKER_EXITED] = { "WORKER_EXITED", LINK(LAUNCH_FROM_CELL), 0,
+	    check_nothing },
+};
+
+static const char *const launch_causes[LAUNCH_CAUSE__MAX] = {
+	[LAUNCH_WORKER_ENDED] = "worker ended",
+	[LAUNCH_KILLED] = "killed",
+	[LAUNCH_CELL_DIED] = "cell died",
+	[LAUNCH_SPAWN_FAILED] = "spawn failed",
+};
+
+static bool
+check_nothing(const struct launch_msg *m)
+{
+	return true;
+}
+
+static bool
+terminated(const char *s, size_t size)
+{
+	return memchr(s, '\0', size) != NULL;
+}
+
+static bool
+check_spawn(const struct launch_msg *m)
+{
+	const struct launch_spawn *s = &m->u.spawn;
+
+	if ((s->flags & ~(unsigned int)SPAWN__ALL) != 0 ||
+	    s->worker_slot >= LAUNCH_WORKER_SLOTS ||
+	    s->browser_slot >= LAUNCH_BROWSER_SLOTS ||
+	    !terminated(s->profile, sizeof(s->profile)))
+		return false;
+	for (const char *p = s->profile; *p != '\0'; p++)
+		if (!isascii((unsigned char)*p) ||
+		    (!isalnum((unsigned char)*p) && *p != '_' && *p != '-'))
+			return false;
+	return true;
+}
+
+static bool
+check_ready(const struct launch_msg *m)
+{
+	return m->u.ready.browser < LAUNCH_BROWSER__MAX;
+}
+
+static bool
+check_reaped(const struct launch_msg *m)
+{
+	return m->u.reaped.cause < LAUNCH_CAUSE__MAX &&
+	    terminated(m->u.reaped.stage, sizeof(m->u.reaped.stage));
+}
+
+static bool
+check_failed(const struct launch_msg *m)
+{
+	return terminated(m->u.failed.stage, sizeof(m->u.failed.stage));
+}
+
+static bool
+check_start(const struct launch_msg *m)
+{
+	const struct launch_start *s = &m->u.start;
+
+	return (s->flags & ~(unsigned int)SPAWN__ALL) == 0 &&
+	    s->browser < LAUNCH_BROWSER__MAX && s->change_ids <= 1 &&
+	    terminated(s->profile_dir, sizeof(s->profile_dir));
+}
+
+static bool
+launch_valid(const struct launch_msg *m, enum launch_link link)
+{
+	return m->magic == LAUNCH_MAGIC && m->version == LAUNCH_VERSION &&
+	    m->type > 0 && m->type < LAUNCH__MAX &&
+	    (launch_rows[m->type].links & LINK(link)) != 0 &&
+	    launch_rows[m->type].check(m);
+}
+
+void
+launch_msg_init(struct launch_msg *m, enum launch_type type, uint32_t cell_id)
+{
+	memset(m, 0, sizeof(*m));
+	m->magic = LAUNCH_MAGIC;
+	m->version = LAUNCH_VERSION;
+	m->type = type;
+	m->cell_id = cell_id;
+}
+
+int
+launch_send(
+    int sock, enum launch_link link, const struct launch_msg *m, const int *fds)
+{
+	ASSERT(launch_valid(m, link));
+	ASSERT((fds != NULL) == (launch_rows[m->type].nfds > 0));
+	return fd_send_msg(sock, m, sizeof(*m), fds, launch_rows[m->type].nfds);
+}
+
+int
+launch_recv(int sock, enum launch_link link, struct launch_msg *ret_msg,
+    int ret_fds[LAUNCH_MAX_FDS])
+{
+	int fds[FDIO_MAX_FDS], nfds = FDIO_MAX_FDS, error;
+	struct launch_msg m;
+	size_t len;
+
+	error = fd_recv_msg(sock, &m, sizeof(m), &len, fds, &nfds);
+	if (error == EMSGSIZE)
+		return EPROTO;
+	if (error == ECONNRESET)
+		return EPIPE;
+	if (error != 0)
+		return error;
+	if (len == 0 && nfds == 0)
+		return EPIPE;
+	if (len != sizeof(m) || !launch_valid(&m, link) ||
+	    nfds != launch_rows[m.type].nfds || (nfds > 0 && ret_fds == NULL)) {
+		while (nfds > 0)
+			close(fds[--nfds]);
+		return EPROTO;
+	}
+	*ret_msg = m;
+	for (int i = 0; ret_fds != NULL && i < LAUNCH_MAX_FDS; i++)
+		ret_fds[i] = i < nfds ? fds[i] : -1;
+	return 0;
+}
+
+int
+launch_fd_count(enum launch_type type)
+{
+	ASSERT(type > 0 && type < LAUNCH__MAX);
+	return launch_rows[type].nfds;
+}
+
+const char *
+launch_type_name(enum launch_type type)
+{
+	ASSERT(type > 0 && type < LAUNCH__MAX);
+	return launch_rows[type].name;
+}
+
+const char *
+launch_cause_name(enum launch_cause cause)
+{
+	ASSERT(cause < LAUNCH_CAUSE__MAX);
+	return launch_causes[cause];
+}

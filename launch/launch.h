@@ -1,0 +1,196 @@
+/*
+ * launch: the launch protocol, spoken over SOCK_SEQPACKET socketpairs between
+ * supervisord and the launcher and between the launcher and a cell.
+ *
+ * One packet is one struct launch_msg of fixed size, with descriptors passed
+ * by SCM_RIGHTS where the table below says so. Both ends are built together
+ * and run on one machine, so fields are in host order. The protocol is strict:
+ * whatever is not exactly right means that the link is broken, and the
+ * receiver closes it.
+ *
+ *   link                      type            descriptors
+ *   supervisord -> launcher   SPAWN           -
+ *                             KILL            -
+ *                             CHECK           -
+ *                             SERVING         -
+ *   launcher -> supervisord   READY           worker IPC socket, log pipe
+ *                             SANDBOX         -
+ *                             BROWSER_EXITED  -
+ *                             REAPED          -
+ *   launcher -> cell          START           -
+ *                             CHECK           -
+ *   cell -> launcher          UP              -
+ *                             FAILED          -
+ *                             SANDBOX         -
+ *                             BROWSER_EXITED  -
+ *                             WORKER_EXITED   -
+ *
+ * To every SPAWN belongs exactly one REAPED, sent when nothing of the cell is
+ * left. READY comes before it unless the start failed. cell_id is chosen by
+ * supervisord and never used twice in its life; on links of cells it is 0.
+ */
+#ifndef LAUNCH_LAUNCH_H
+#define LAUNCH_LAUNCH_H
+
+#include <stdint.h>
+
+#include "common/ulid.h"
+
+#define LAUNCH_MAGIC         0x6274736bU
+#define LAUNCH_VERSION       1
+#define LAUNCH_MAX_FDS       2
+#define LAUNCH_PROFILE_BYTES 64
+#define LAUNCH_PATH_BYTES    128
+#define LAUNCH_STAGE_BYTES   32
+#define LAUNCH_WORKER_SLOTS  24
+#define LAUNCH_BROWSER_SLOTS 32
+
+/* Order of the descriptors of READY. */
+enum {
+	LAUNCH_FD_IPC,
+	LAUNCH_FD_LOG
+};
+
+enum launch_type {
+	LAUNCH_SPAWN = 1,
+	LAUNCH_KILL,
+	LAUNCH_CHECK,
+	LAUNCH_SERVING,
+	LAUNCH_READY,
+	LAUNCH_SANDBOX,
+	LAUNCH_BROWSER_EXITED,
+	LAUNCH_REAPED,
+	LAUNCH_START,
+	LAUNCH_UP,
+	LAUNCH_FAILED,
+	LAUNCH_WORKER_EXITED,
+	LAUNCH__MAX
+};
+
+/* Who sends to whom: decides which types a receiver accepts. */
+enum launch_link {
+	LAUNCH_FROM_SUPERVISORD,
+	LAUNCH_TO_SUPERVISORD,
+	LAUNCH_TO_CELL,
+	LAUNCH_FROM_CELL,
+	LAUNCH_LINK__MAX
+};
+
+enum launch_flag {
+	SPAWN_BROWSER = 1 << 0,       /* worker with a browser, else alone */
+	SPAWN_DESCRIBE = 1 << 1,      /* the worker is workerd --describe */
+	SPAWN_TEXT_ONLY = 1 << 2,     /* do not load images and fonts */
+	SPAWN_FULL_CHROMIUM = 1 << 3, /* not chromium-headless-shell */
+	SPAWN__ALL = (1 << 4) - 1
+};
+
+enum launch_browser {
+	LAUNCH_BROWSER_NONE,
+	LAUNCH_BROWSER_SHELL, /* chromium-headless-shell */
+	LAUNCH_BROWSER_FULL,  /* chromium */
+	LAUNCH_BROWSER__MAX
+};
+
+enum launch_cause {
+	LAUNCH_WORKER_ENDED, /* status is the worker's */
+	LAUNCH_KILLED,       /* the launcher was told to, or is stopping */
+	LAUNCH_CELL_DIED,    /* status is the cell's */
+	LAUNCH_SPAWN_FAILED, /* never became READY: error and stage say why */
+	LAUNCH_CAUSE__MAX
+};
+
+struct launch_spawn {
+	struct ulid session;
+	struct ulid policy;    /* of the network namespace; not used yet */
+	uint16_t worker_slot;  /* < LAUNCH_WORKER_SLOTS */
+	uint16_t browser_slot; /* < LAUNCH_BROWSER_SLOTS */
+	uint32_t flags;
+	/* Name of a kept profile, [A-Za-z0-9_-]+; "" is a fresh one. */
+	char profile[LAUNCH_PROFILE_BYTES];
+	uint8_t reserved[32]; /* network and filter settings to come; zero */
+};
+
+struct launch_ready {
+	uint32_t browser; /* enum launch_browser */
+};
+
+/*
+ * What the cell read in its /proc: number of renderers and the weakest value
+ * of each protection over all of them (all zero when there is no renderer).
+ */
+struct launch_sandbox {
+	uint16_t renderers;
+	uint8_t seccomp_mode; /* 2 is a filter */
+	uint8_t ns_depth;     /* PID namespaces below the cell's own */
+	uint8_t no_new_privs;
+	uint8_t pad[3];
+};
+
+struct launch_exited {
+	int32_t status; /* as of waitpid */
+};
+
+struct launch_reaped {
+	int32_t status;
+	uint32_t cause; /* enum launch_cause */
+	int32_t error;  /* errno value of SPAWN_FAILED, else 0 */
+	char stage[LAUNCH_STAGE_BYTES];
+};
+
+struct launch_failed {
+	int32_t error;
+	char stage[LAUNCH_STAGE_BYTES];
+};
+
+struct launch_start {
+	uint32_t flags;
+	uint32_t browser;     /* enum launch_browser */
+	uint32_t change_ids;  /* 0: user mode, all run as the caller */
+	uint32_t cell_uid;    /* uid and gid of the cell itself */
+	uint32_t worker_uid;  /* uid and gid of the worker */
+	uint32_t browser_uid; /* uid and gid of the browser */
+	char profile_dir[LAUNCH_PATH_BYTES];
+};
+
+struct launch_msg {
+	uint32_t magic;
+	uint32_t version;
+	uint32_t type;
+	uint32_t cell_id;
+	union {
+		struct launch_spawn spawn;
+		struct launch_ready ready;
+		struct launch_sandbox sandbox;
+		struct launch_exited exited;
+		struct launch_reaped reaped;
+		struct launch_failed failed;
+		struct launch_start start;
+		uint8_t room[176];
+	} u;
+};
+
+/* Zeroes the message and fills in its head. */
+void launch_msg_init(struct launch_msg *, enum launch_type, uint32_t cell_id);
+/*
+ * Sends one message; fds has as many entries as its type carries (NULL for
+ * none), they stay open. The message must be valid, else it is our own bug.
+ * Returns 0 or an errno value (EAGAIN on a full non-blocking socket).
+ */
+int launch_send(
+    int sock, enum launch_link, const struct launch_msg *, const int *fds);
+/*
+ * Receives one message that the link allows, all of its fields checked, its
+ * strings terminated. ret_fds (may be NULL on links without descriptors) gets
+ * the type's descriptors, close-on-exec, owned by the caller; the rest is -1.
+ * Returns 0, EAGAIN (nothing there), EPIPE (end of file), EPROTO (not a valid
+ * message), or another errno value of recvmsg. After anything but 0 and EAGAIN
+ * the link is to be closed. Nothing is kept or changed on failure.
+ */
+int launch_recv(int sock, enum launch_link, struct launch_msg *ret_msg,
+    int ret_fds[LAUNCH_MAX_FDS]);
+/* Number of descriptors that a type carries. */
+int launch_fd_count(enum launch_type);
+const char *launch_type_name(enum launch_type);
+const char *launch_cause_name(enum launch_cause);
+
+#endif

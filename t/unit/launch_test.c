@@ -1,0 +1,264 @@
+/* Every message of the launch protocol, good, short, long, wrong, garbage. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/fdio.h"
+#include "launch/launch.h"
+#include "t/unit/tap.h"
+
+static int pair[2];
+
+static const enum launch_link first_link[LAUNCH__MAX] = {
+	[LAUNCH_SPAWN] = LAUNCH_FROM_SUPERVISORD,
+	[LAUNCH_KILL] = LAUNCH_FROM_SUPERVISORD,
+	[LAUNCH_CHECK] = LAUNCH_FROM_SUPERVISORD,
+	[LAUNCH_SERVING] = LAUNCH_FROM_SUPERVISORD,
+	[LAUNCH_READY] = LAUNCH_TO_SUPERVISORD,
+	[LAUNCH_SANDBOX] = LAUNCH_TO_SUPERVISORD,
+	[LAUNCH_BROWSER_EXITED] = LAUNCH_TO_SUPERVISORD,
+	[LAUNCH_REAPED] = LAUNCH_TO_SUPERVISORD,
+	[LAUNCH_START] = LAUNCH_TO_CELL,
+	[LAUNCH_UP] = LAUNCH_FROM_CELL,
+	[LAUNCH_FAILED] = LAUNCH_FROM_CELL,
+	[LAUNCH_WORKER_EXITED] = LAUNCH_FROM_CELL,
+};
+
+static void
+open_pair(void)
+{
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC,
+		0, pair) == -1)
+		abort();
+}
+
+static void
+close_pair(void)
+{
+	close(pair[0]);
+	close(pair[1]);
+}
+
+/* Number of open descriptors, to see that nothing leaks. */
+static int
+count_fds(void)
+{
+	int n = 0;
+
+	for (int fd = 0; fd < 64; fd++)
+		if (fd_set_cloexec(fd, 0) == 0)
+			n++;
+	return n;
+}
+
+/* What a receiver says to these bytes with n descriptors. */
+static int
+deliver(const void *bytes, size_t len, int nfds, enum launch_link link)
+{
+	int send_fds[FDIO_MAX_FDS] = { 0, 0, 0, 0 }, fds[LAUNCH_MAX_FDS];
+	struct launch_msg m;
+	int error;
+
+	open_pair();
+	if (fd_send_msg(pair[0], bytes, len, send_fds, nfds) != 0)
+		abort();
+	error = launch_recv(pair[1], link, &m, fds);
+	if (error == 0)
+		for (int i = 0; i < LAUNCH_MAX_FDS; i++)
+			fd_close(&fds[i]);
+	close_pair();
+	return error;
+}
+
+static void
+test_each_type(enum launch_type type)
+{
+	enum launch_link link = first_link[type];
+	int nfds = launch_fd_count(type), fds[2] = { 0, 1 }, got[2];
+	const char *name = launch_type_name(type);
+	uint8_t big[sizeof(struct launch_msg) + 1] = { 0 };
+	struct launch_msg m, back;
+	int accepted = 0, cut_ok = 0;
+
+	launch_msg_init(&m, type, 7);
+	open_pair();
+	is_int(launch_send(pair[0], link, &m, nfds > 0 ? fds : NULL), 0, name);
+	is_int(launch_recv(pair[1], link, &back, got), 0, "arrives");
+	ok(memcmp(&m, &back, sizeof(m)) == 0, "%s as it was sent", name);
+	ok((got[0] != -1) == (nfds > 0) && (got[1] != -1) == (nfds > 1),
+	    "%s with its descriptors", name);
+	fd_close(&got[0]);
+	fd_close(&got[1]);
+	close_pair();
+
+	for (size_t cut = 1; cut < sizeof(m); cut++)
+		if (deliver(&m, cut, nfds, link) == EPROTO)
+			cut_ok++;
+	is_int(cut_ok, sizeof(m) - 1, "refused at every shorter length");
+	memcpy(big, &m, sizeof(m));
+	is_int(deliver(big, sizeof(big), nfds, link), EPROTO, "refused longer");
+	for (int n = 0; n <= FDIO_MAX_FDS; n++)
+		if (deliver(&m, sizeof(m), n, link) == 0)
+			accepted |= 1 << n;
+	is_int(accepted, 1 << nfds, "only the right number of descriptors");
+	for (int l = 0; l < LAUNCH_LINK__MAX; l++)
+		if (l != (int)link && deliver(&m, sizeof(m), nfds, l) == 0)
+			accepted |= 1 << (8 + l);
+	is_int(accepted >> 8,
+	    type == LAUNCH_CHECK                ? 1 << LAUNCH_TO_CELL
+		: type == LAUNCH_SANDBOX        ? 1 << LAUNCH_FROM_CELL
+		: type == LAUNCH_BROWSER_EXITED ? 1 << LAUNCH_FROM_CELL
+						: 0,
+	    "only on its links");
+}
+
+static int
+deliver_msg(const struct launch_msg *m, enum launch_link link)
+{
+	return deliver(m, sizeof(*m), 0, link);
+}
+
+static void
+test_head(void)
+{
+	struct launch_msg m;
+
+	launch_msg_init(&m, LAUNCH_KILL, 1);
+	m.magic++;
+	is_int(deliver_msg(&m, LAUNCH_FROM_SUPERVISORD), EPROTO, "wrong magic");
+	launch_msg_init(&m, LAUNCH_KILL, 1);
+	m.version++;
+	is_int(
+	    deliver_msg(&m, LAUNCH_FROM_SUPERVISORD), EPROTO, "wrong version");
+	launch_msg_init(&m, LAUNCH_KILL, 1);
+	m.type = 0;
+	is_int(deliver_msg(&m, LAUNCH_FROM_SUPERVISORD), EPROTO, "type 0");
+	m.type = LAUNCH__MAX;
+	is_int(
+	    deliver_msg(&m, LAUNCH_FROM_SUPERVISORD), EPROTO, "type too big");
+	m.type = UINT32_MAX;
+	is_int(deliver_msg(&m, LAUNCH_FROM_SUPERVISORD), EPROTO,
+	    "type far too big");
+}
+
+static int
+deliver_profile(const char *bytes, size_t len)
+{
+	struct launch_msg m;
+
+	launch_msg_init(&m, LAUNCH_SPAWN, 1);
+	memcpy(m.u.spawn.profile, bytes, len);
+	return deliver_msg(&m, LAUNCH_FROM_SUPERVISORD);
+}
+
+static void
+test_spawn_fields(void)
+{
+	char full[LAUNCH_PROFILE_BYTES];
+	struct launch_msg m;
+
+	memset(full, 'a', sizeof(full));
+	is_int(deliver_profile("Work_1-a", 9), 0, "profile name");
+	is_int(deliver_profile(full, sizeof(full) - 1), 0, "longest name");
+	is_int(deliver_profile(full, sizeof(full)), EPROTO, "no terminator");
+	is_int(deliver_profile("..", 3), EPROTO, "dots");
+	is_int(deliver_profile("a/b", 4), EPROTO, "slash");
+	is_int(deliver_profile("\xc3\xa9", 3), EPROTO, "not ASCII");
+
+	launch_msg_init(&m, LAUNCH_SPAWN, 1);
+	m.u.spawn.flags = SPAWN__ALL;
+	m.u.spawn.worker_slot = LAUNCH_WORKER_SLOTS - 1;
+	m.u.spawn.browser_slot = LAUNCH_BROWSER_SLOTS - 1;
+	is_int(deliver_msg(&m, LAUNCH_FROM_SUPERVISORD), 0, "highest values");
+	m.u.spawn.flags++;
+	is_int(
+	    deliver_msg(&m, LAUNCH_FROM_SUPERVISORD), EPROTO, "unknown flag");
+	m.u.spawn.flags = 0;
+	m.u.spawn.worker_slot++;
+	is_int(deliver_msg(&m, LAUNCH_FROM_SUPERVISORD), EPROTO,
+	    "worker slot too high");
+	m.u.spawn.worker_slot = 0;
+	m.u.spawn.browser_slot++;
+	is_int(deliver_msg(&m, LAUNCH_FROM_SUPERVISORD), EPROTO,
+	    "browser slot too high");
+}
+
+static void
+test_other_fields(void)
+{
+	struct launch_msg m;
+
+	launch_msg_init(&m, LAUNCH_REAPED, 1);
+	m.u.reaped.cause = LAUNCH_CAUSE__MAX;
+	is_int(deliver_msg(&m, LAUNCH_TO_SUPERVISORD), EPROTO, "wrong cause");
+	launch_msg_init(&m, LAUNCH_REAPED, 1);
+	memset(m.u.reaped.stage, 'x', sizeof(m.u.reaped.stage));
+	is_int(deliver_msg(&m, LAUNCH_TO_SUPERVISORD), EPROTO, "long stage");
+	launch_msg_init(&m, LAUNCH_FAILED, 0);
+	memset(m.u.failed.stage, 'x', sizeof(m.u.failed.stage));
+	is_int(deliver_msg(&m, LAUNCH_FROM_CELL), EPROTO, "long stage");
+	launch_msg_init(&m, LAUNCH_START, 0);
+	memset(m.u.start.profile_dir, 'x', sizeof(m.u.start.profile_dir));
+	is_int(deliver_msg(&m, LAUNCH_TO_CELL), EPROTO, "long directory");
+	launch_msg_init(&m, LAUNCH_START, 0);
+	m.u.start.browser = LAUNCH_BROWSER__MAX;
+	is_int(deliver_msg(&m, LAUNCH_TO_CELL), EPROTO, "unknown browser");
+	launch_msg_init(&m, LAUNCH_START, 0);
+	m.u.start.change_ids = 2;
+	is_int(deliver_msg(&m, LAUNCH_TO_CELL), EPROTO, "not a truth value");
+}
+
+static void
+test_garbage(void)
+{
+	uint8_t junk[sizeof(struct launch_msg)];
+	unsigned int x = 12345;
+	int refused = 0;
+
+	for (int round = 0; round < 2000; round++) {
+		for (size_t i = 0; i < sizeof(junk); i++) {
+			x = x * 1103515245U + 12345U;
+			junk[i] = (uint8_t)(x >> 16);
+		}
+		if (deliver(junk, sizeof(junk), round % (FDIO_MAX_FDS + 1),
+			round % LAUNCH_LINK__MAX) == EPROTO)
+			refused++;
+	}
+	is_int(refused, 2000, "garbage is refused");
+}
+
+static void
+test_ends(void)
+{
+	struct launch_msg m, before;
+
+	memset(&m, 0x5a, sizeof(m));
+	before = m;
+	open_pair();
+	is_int(launch_recv(pair[1], LAUNCH_TO_CELL, &m, NULL), EAGAIN,
+	    "nothing there yet");
+	close(pair[0]);
+	is_int(launch_recv(pair[1], LAUNCH_TO_CELL, &m, NULL), EPIPE,
+	    "end of file");
+	ok(memcmp(&m, &before, sizeof(m)) == 0, "output untouched");
+	close(pair[1]);
+	for (int c = 0; c < LAUNCH_CAUSE__MAX; c++)
+		ok(launch_cause_name(c) != NULL, "cause %d has a name", c);
+}
+
+int
+main(void)
+{
+	int before = count_fds();
+
+	for (int t = 1; t < LAUNCH__MAX; t++)
+		test_each_type(t);
+	test_head();
+	test_spawn_fields();
+	test_other_fields();
+	test_garbage();
+	test_ends();
+	is_int(count_fds(), before, "no descriptor leaked");
+	return done_testing();
+}
