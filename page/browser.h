@@ -1,0 +1,57 @@
+/*
+ * browser: one Chromium as the worker sees it: the root CDP session, the
+ * settings that hold for all its tabs, and the list of these tabs.
+ */
+#ifndef PAGE_BROWSER_H
+#define PAGE_BROWSER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct event_base;
+struct browser;
+struct cdp;
+
+struct browser_options {
+	bool allow_data_urls; /* data: beside http, https and about:blank */
+	bool keep_popups;     /* default: a pop-up is closed at once */
+	int max_pages;        /* tabs of one session; 0: 20 */
+};
+
+struct browser_ops {
+	/*
+	 * The first answer, once: product is for example
+	 * "HeadlessChrome/156.0.8078.79"; NULL when the browser did not answer
+	 * within 20 s or refused (why says it), and then on_gone does not come.
+	 */
+	void (*on_ready)(
+	    struct browser *, const char *product, const char *why, void *ctx);
+	/* The browser is gone; all pages were told PAGE_GONE before. */
+	void (*on_gone)(struct browser *, const char *why, void *ctx);
+	/*
+	 * Something a run should say as a warning: a pop-up was closed, a
+	 * download was refused. The text is for people. May be NULL.
+	 */
+	void (*on_warning)(struct browser *, const char *text, void *ctx);
+	/*
+	 * A tab could not even be closed: only the end of the cell helps. The
+	 * worker reports it and ends its run. Comes once.
+	 */
+	void (*on_stuck)(struct browser *, const char *why, void *ctx);
+};
+
+/*
+ * Takes the descriptors of the CDP pipes and asks the browser for its version.
+ * options (copied) may be NULL; ops is borrowed for the browser's life. NULL
+ * when memory ran out.
+ */
+struct browser *browser_new(struct event_base *, int read_fd, int write_fd,
+    const struct browser_options *, const struct browser_ops *, void *ctx);
+/* Frees it with all its pages, calling nobody back; not from a callback. */
+void browser_free(struct browser **);
+bool browser_is_gone(const struct browser *);
+/* For counters and for what page/ does not offer; borrowed. */
+struct cdp *browser_cdp(struct browser *);
+
+#endif

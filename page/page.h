@@ -1,0 +1,146 @@
+/*
+ * page: one tab in a window of its own, in the worker. Navigates, waits until
+ * the page is stable, runs scripts in an isolated world and extracts. All that
+ * is known about Chromium's habits (lost load events, silent crashes, dialogs
+ * that block, pages that never end loading) is handled here once, so that a
+ * template sees: it worked, or one status saying what happened.
+ *
+ * One operation at a time per page; every operation ends by its callback, which
+ * comes from the event loop, exactly once, with borrowed results. Inside a
+ * callback every function of this header may be called. A page is valid until
+ * its page_close() callback has returned, its page_open() callback reported a
+ * failure, or browser_free().
+ */
+#ifndef PAGE_PAGE_H
+#define PAGE_PAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct browser;
+struct page;
+
+#define PAGE_URL_MAX_BYTES       8192
+#define PAGE_NAVIGATE_TIMEOUT_MS 30000
+#define PAGE_EXTRACT_TIMEOUT_MS  10000
+
+enum page_status {
+	PAGE_OK,
+	PAGE_BAD_URL,           /* not parsable, or a scheme not allowed */
+	PAGE_NAVIGATION_FAILED, /* the message holds net::ERR_... */
+	PAGE_NAVIGATION_TIMEOUT,
+	PAGE_DOWNLOAD,      /* the address is a file, not a page */
+	PAGE_CRASHED,       /* the renderer died; the tab is lost */
+	PAGE_TIMEOUT,       /* a script did not end in time */
+	PAGE_SCRIPT_FAILED, /* a script threw; the message says what */
+	PAGE_CLOSED,        /* page_close() or the browser closed the tab */
+	PAGE_GONE,          /* the whole browser is gone */
+	PAGE__MAX
+};
+
+/* The name in the error table of the model, "" for PAGE_OK. */
+const char *page_status_error(enum page_status);
+/*
+ * True when the tab cannot be trusted after this status and a retry wants a
+ * fresh one: crash, timeout, closed.
+ */
+bool page_status_needs_fresh(enum page_status);
+
+struct page_result {
+	enum page_status status;
+	const char *message; /* never NULL; for people */
+	const char *json;    /* PAGE_OK of eval and extract; else NULL */
+	size_t len;
+};
+
+struct page_nav {
+	enum page_status status;
+	const char *message;   /* never NULL */
+	const char *final_url; /* never NULL; the asked one when unknown */
+	const char *mime;      /* never NULL; "" when unknown */
+	int http_status;       /* 0 when unknown (data:, about:blank) */
+	bool redirected;
+	bool partial; /* read although it had not finished loading */
+	int elapsed_ms;
+};
+
+struct page_nav_options {
+	int timeout_ms;        /* 0: PAGE_NAVIGATE_TIMEOUT_MS */
+	int stable_timeout_ms; /* 0: 3000; how long mutations are waited out */
+	int load_grace_ms;     /* 0: 5000; from DOMContentLoaded to going on
+				* without the load event (partial) */
+};
+
+struct page_extract_options {
+	bool page_info;
+	bool content;
+	bool readability;
+	int max_elements;       /* 0: 50; 1..1000 */
+	int max_content_length; /* 0: 4000; 1..50000, in characters */
+	int timeout_ms;         /* 0: PAGE_EXTRACT_TIMEOUT_MS */
+};
+
+struct page_counters {
+	unsigned dialogs;
+	unsigned popups;
+	unsigned downloads;
+};
+
+typedef void
+page_cb(struct page *, enum page_status, const char *message, void *arg);
+typedef void page_nav_cb(struct page *, const struct page_nav *, void *arg);
+typedef void
+page_result_cb(struct page *, const struct page_result *, void *arg);
+
+/*
+ * Opens a tab at about:blank (10 s). Returns the page at once, for
+ * page_close(); NULL when the browser is gone or its limit of tabs is reached.
+ */
+struct page *page_open(struct browser *, page_cb *, void *arg);
+
+/*
+ * The functions below return false, and call nothing back, when the page is
+ * not open or another operation is under way.
+ */
+
+/*
+ * Loads url and waits until the page is stable. An HTTP error page is a page
+ * that was read (PAGE_OK with its status). opts may be NULL, is copied.
+ */
+bool page_navigate(struct page *, const char *url,
+    const struct page_nav_options *opts, page_nav_cb *, void *arg);
+/* Waits until the page as it is now is stable; 0: 3000 ms. */
+bool page_wait_stable(struct page *, int timeout_ms, page_nav_cb *, void *arg);
+/*
+ * Calls the JavaScript function given as source, "(arg) => value" (it may be
+ * async), in an isolated world with one argument, the JSON text args (NULL:
+ * undefined). The result is the JSON text of its value ("null" for undefined).
+ * source and args are borrowed for the call only.
+ */
+bool page_eval(struct page *, const char *source, size_t source_len,
+    const char *args, size_t args_len, int timeout_ms, page_result_cb *,
+    void *arg);
+/*
+ * One round trip. JSON: {"pageInfo":{...},"content":{...},"readability":{...}}
+ * with the parts asked for, compact, valid UTF-8.
+ */
+bool page_extract(struct page *, const struct page_extract_options *,
+    page_result_cb *, void *arg);
+/*
+ * Closes the tab; an operation under way is answered PAGE_CLOSED first. The
+ * callback (may be NULL) comes within 2 s whatever the page does and is the
+ * last: the page is freed after it.
+ */
+void page_close(struct page *, page_cb *, void *arg);
+
+bool page_is_open(const struct page *);
+/* True while an operation is under way. */
+bool page_is_busy(const struct page *);
+const struct page_counters *page_counters(const struct page *);
+/* Whether url may be navigated to; ret_why (may be NULL) gets a reason. */
+bool page_url_allowed(const char *url, bool allow_data, const char **ret_why);
+/* Whether Mozilla's Readability was compiled in. */
+bool page_has_readability(void);
+
+#endif
