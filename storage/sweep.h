@@ -1,0 +1,42 @@
+/*
+ * sweep: retention. The expiry index is walked in order of time, a bounded
+ * number of rows per turn. Also the purge of files at start.
+ */
+#ifndef STORAGE_SWEEP_H
+#define STORAGE_SWEEP_H
+
+#include "storage/store.h"
+
+struct sweep_result {
+	unsigned rows;      /* removed or changed */
+	unsigned runs;      /* records whose life ended */
+	unsigned artifacts; /* turned into tombstones */
+	unsigned tombstones;
+	unsigned keys; /* idempotency rows with a window of their own */
+	bool more;     /* call again */
+};
+
+/*
+ * Queues one batch of at most max rows that expire at or before now_ms. After
+ * the commit the files of swept artifacts are unlinked, then done is called.
+ * An artifact leaves a tombstone for tombstone_ms behind.
+ */
+typedef void sweep_done_fn(void *arg, int err, const struct sweep_result *);
+enum store_err store_sweep(
+    struct store *, int64_t now_ms, unsigned max, sweep_done_fn *, void *arg);
+/* Stamp of the next expiry, for a timer; STORE_NOT_FOUND when none waits. */
+int store_next_expiry(struct store_txn *, int64_t *ret_ms);
+
+struct purge_result {
+	unsigned incoming;
+	unsigned artifacts;
+	unsigned spools;
+};
+/*
+ * At start, before anything is written: removes files in incoming/, artifacts/
+ * and spool/ that no row names (a spool is named by a run that is not
+ * terminal). Never touches what it does not recognise as its own.
+ */
+enum store_err store_purge(struct store *, struct purge_result *ret);
+
+#endif
