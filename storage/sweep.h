@@ -22,8 +22,8 @@ struct sweep_result {
  * An artifact leaves a tombstone for tombstone_ms behind.
  */
 typedef void sweep_done_fn(void *arg, int err, const struct sweep_result *);
-enum store_err store_sweep(
-    struct store *, int64_t now_ms, unsigned max, sweep_done_fn *, void *arg);
+enum store_err store_sweep(struct store *, int64_t now_ms, int64_t tombstone_ms,
+    unsigned max, sweep_done_fn *, void *arg);
 /* Stamp of the next expiry, for a timer; STORE_NOT_FOUND when none waits. */
 int store_next_expiry(struct store_txn *, int64_t *ret_ms);
 
