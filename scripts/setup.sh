@@ -1,0 +1,67 @@
+# setup.sh: what ./demo and ./check share: saying what happens, installing
+# Debian packages when they are missing, building. Sourced, not run.
+
+# Needed to build and run, and only to check.
+packages_build="autoconf automake make gcc libc6-dev pkg-config libevent-dev
+libmsgpack-dev liblmdb-dev libbsd-dev libmd-dev liblua5.4-dev libpcre2-dev
+chromium-headless-shell fonts-dejavu-core perl procps"
+packages_check="chromium clang clang-format libclang-rt-14-dev cppcheck
+libjson-c-dev mandoc zstd xz-utils binutils util-linux"
+
+say() {
+	printf '%s: %s\n' "${0##*/}" "$*"
+}
+
+die() {
+	printf '%s: %s\n' "${0##*/}" "$*" >&2
+	exit 1
+}
+
+# as_root COMMAND...: runs it as root, through sudo when need be.
+as_root() {
+	if [ "$(id -u)" = 0 ]; then
+		"$@"
+	elif command -v sudo >/dev/null; then
+		sudo "$@"
+	else
+		die "needs root or sudo for: $*"
+	fi
+}
+
+# install_packages NAME...: installs those that are missing, and npm unless
+# some npm is there already.
+install_packages() {
+	command -v dpkg-query >/dev/null && command -v apt-get >/dev/null ||
+		die "needs a Debian system (apt-get): install by hand: $*"
+	command -v npm >/dev/null || set -- "$@" npm
+	missing=
+	for package in "$@"; do
+		dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null |
+			grep -qx installed || missing="$missing $package"
+	done
+	[ -n "$missing" ] || return 0
+	say "installing packages:$missing"
+	# The list of packages may be old or absent: make it new once.
+	as_root apt-get -qq update ||
+		die "apt-get update failed: is the package archive reachable?"
+	# shellcheck disable=SC2086
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y \
+		--no-install-recommends $missing >"$log_dir/packages.log" 2>&1 ||
+		die "installing failed, see $log_dir/packages.log"
+}
+
+# build_in DIR CONFIGURE-OPTION...: configures once and builds.
+build_in() {
+	dir=$1
+	shift
+	[ -x "$top/configure" ] && [ "$top/configure" -nt "$top/configure.ac" ] ||
+		(cd "$top" && ./autogen.sh) >"$log_dir/autogen.log" 2>&1 ||
+		die "autogen.sh failed, see $log_dir/autogen.log"
+	mkdir -p "$dir"
+	[ -f "$dir/config.status" ] ||
+		(cd "$dir" && "$top/configure" "$@") \
+			>"$log_dir/configure.log" 2>&1 ||
+		die "configure failed, see $log_dir/configure.log"
+	make -C "$dir" -j"$(nproc)" >"$log_dir/build.log" 2>&1 ||
+		die "building failed, see $log_dir/build.log"
+}
