@@ -44,6 +44,7 @@
 #define LAUNCH_STAGE_BYTES   32
 #define LAUNCH_WORKER_SLOTS  24
 #define LAUNCH_BROWSER_SLOTS 32
+#define LAUNCH_SETTLE_MS     1000
 
 /* Order of the descriptors of READY. */
 enum {
@@ -117,6 +118,8 @@ struct launch_ready {
 /*
  * What the cell read in its /proc: number of renderers and the weakest value
  * of each protection over all of them (all zero when there is no renderer).
+ * Renderers that are still starting are given LAUNCH_SETTLE_MS to confine
+ * themselves before the cell answers.
  */
 struct launch_sandbox {
 	uint16_t renderers;
@@ -143,6 +146,7 @@ struct launch_failed {
 };
 
 struct launch_start {
+	struct ulid session; /* for the process title */
 	uint32_t flags;
 	uint32_t browser;     /* enum launch_browser */
 	uint32_t change_ids;  /* 0: user mode, all run as the caller */
