@@ -1,1 +1,21 @@
-# cell/
+# cell/: PID 1 of a compartment.
+pkglibexec_PROGRAMS += cell/cell
+cell_cell_SOURCES = \
+	cell/fds.h \
+	cell/flags.c \
+	cell/flags.h \
+	cell/main.c \
+	cell/sandbox.c \
+	cell/sandbox.h \
+	cell/start.c \
+	cell/start.h
+cell_cell_LDADD = launch/liblaunch.a common/libcommon.a $(BSD_LIBS)
+
+check_PROGRAMS += t/unit/cell_test
+t_unit_cell_test_SOURCES = \
+	cell/flags.c \
+	cell/sandbox.c \
+	t/unit/cell_test.c \
+	t/unit/tap.h
+t_unit_cell_test_LDADD = common/libcommon.a $(BSD_LIBS)
+TESTS += t/unit/cell_test

@@ -1,0 +1,80 @@
+/*
+ * flags: the one table of browser flags. Runs in the cell. A fixed argv: no
+ * flag ever comes from a client, and --no-sandbox is in no row.
+ */
+#include <stdio.h>
+
+#include "cell/flags.h"
+#include "common/panic.h"
+
+enum {
+	SHELL = 1 << 0,
+	FULL = 1 << 1,
+	TEXT = 1 << 2
+};
+
+static const struct flag_row {
+	unsigned int when; /* SHELL, FULL; with TEXT only in text-only runs */
+	const char *arg;
+} flag_rows[] = {
+	/* The pipe on 3 and 4 is the only way in: no debugging port. */
+	{ SHELL | FULL, "--remote-debugging-pipe" },
+	{ FULL, "--headless" },
+	{ FULL, "--no-startup-window" },
+	{ SHELL | FULL, "--no-first-run" },
+	{ FULL, "--no-default-browser-check" },
+	/* Cross-site iframes in processes and sessions of their own. */
+	{ SHELL | FULL, "--site-per-process" },
+	{ SHELL | FULL, "--disable-gpu" },
+	{ SHELL | FULL, "--mute-audio" },
+	/* No traffic of its own, none past the proxy to come. */
+	{ SHELL | FULL, "--disable-background-networking" },
+	{ SHELL | FULL, "--disable-component-update" },
+	{ SHELL | FULL, "--disable-domain-reliability" },
+	{ SHELL | FULL, "--disable-quic" },
+	{ SHELL | FULL, "--disable-sync" },
+	{ SHELL | FULL, "--metrics-recording-only" },
+	{ SHELL | FULL,
+	    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp" },
+	{ SHELL | FULL, "--webrtc-ip-handling-policy=disable_non_proxied_udp" },
+	/* Tabs that work at the same time are all in the foreground. */
+	{ SHELL | FULL, "--disable-background-timer-throttling" },
+	{ SHELL | FULL, "--disable-backgrounding-occluded-windows" },
+	{ SHELL | FULL, "--disable-renderer-backgrounding" },
+	{ SHELL | FULL, "--disable-hang-monitor" },
+	/* No key ring, no crash dumps, no hidden pages of the interface. */
+	{ SHELL | FULL, "--disable-breakpad" },
+	{ SHELL | FULL, "--password-store=basic" },
+	{ FULL, "--disable-extensions" },
+	{ FULL, "--disable-default-apps" },
+	{ FULL,
+	    "--disable-features=Translate,OptimizationHints,MediaRouter,"
+	    "SpareRendererForSitePerProcess,WebUIOmniboxPopup,"
+	    "WebUIOmniboxAimPopup,PreloadTopChromeWebUI" },
+	{ SHELL | FULL | TEXT, "--blink-settings=imagesEnabled=false" },
+	{ SHELL | FULL | TEXT, "--disable-remote-fonts" },
+};
+
+void
+flags_fill(enum launch_browser kind, uint32_t spawn_flags, const char *dir,
+    char dir_arg[LAUNCH_PATH_BYTES + 32], const char *argv[FLAGS_MAX])
+{
+	unsigned int is = kind == LAUNCH_BROWSER_FULL ? FULL : SHELL;
+	size_t n = 0;
+
+	_Static_assert(sizeof(flag_rows) / sizeof(flag_rows[0]) + 3 < FLAGS_MAX,
+	    "room for program name, directory and end");
+	ASSERT(kind != LAUNCH_BROWSER_NONE);
+	snprintf(dir_arg, LAUNCH_PATH_BYTES + 32, "--user-data-dir=%s", dir);
+	argv[n++] = is == FULL ? "chromium" : "chromium-headless-shell";
+	argv[n++] = dir_arg;
+	for (size_t i = 0; i < sizeof(flag_rows) / sizeof(flag_rows[0]); i++) {
+		if ((flag_rows[i].when & is) == 0)
+			continue;
+		if ((flag_rows[i].when & TEXT) != 0 &&
+		    (spawn_flags & SPAWN_TEXT_ONLY) == 0)
+			continue;
+		argv[n++] = flag_rows[i].arg;
+	}
+	argv[n] = NULL;
+}

@@ -1,0 +1,237 @@
+/*
+ * cell: PID 1 of one compartment. Started by the launcher inside new
+ * namespaces; forks one worker and, when asked, one browser, reaps whatever
+ * dies, and ends with its worker: then the kernel kills all that is left in
+ * the namespace. It takes fixed-size messages from the launcher only, holds
+ * no secret, decides no policy and never touches the network or a file
+ * outside /proc.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cell/fds.h"
+#include "cell/sandbox.h"
+#include "cell/start.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "launch/launch.h"
+
+#define CHECK_AGAIN_MS 10
+
+struct cell {
+	pid_t worker;
+	pid_t browser; /* 0: none, or already gone */
+	int sigfd;
+	int64_t check_until_ms; /* an answer to CHECK is due by then; 0: none */
+};
+
+static void
+cell_send(const struct launch_msg *m)
+{
+	if (launch_send(CELL_FD_LAUNCHER, LAUNCH_FROM_CELL, m, NULL) != 0)
+		_exit(1);
+}
+
+static _Noreturn void
+cell_fail(const char *stage, int error)
+{
+	struct launch_msg m;
+
+	launch_msg_init(&m, LAUNCH_FAILED, 0);
+	m.u.failed.error = error;
+	strlcpy(m.u.failed.stage, stage, sizeof(m.u.failed.stage));
+	cell_send(&m);
+	_exit(1);
+}
+
+/*
+ * The launcher may have died before this process asked to die with it; then
+ * the read of START or the first poll sees the end of file.
+ */
+static void
+cell_die_with_parent(void)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) == -1)
+		cell_fail("PR_SET_PDEATHSIG", errno);
+}
+
+static void
+cell_prepare(struct cell *cell)
+{
+	const struct rlimit none = { 0, 0 };
+	sigset_t mask;
+
+	cell_die_with_parent();
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
+		cell_fail("PR_SET_NO_NEW_PRIVS", errno);
+	if (prctl(PR_SET_DUMPABLE, 0) == -1)
+		cell_fail("PR_SET_DUMPABLE", errno);
+	if (setrlimit(RLIMIT_CORE, &none) == -1)
+		cell_fail("RLIMIT_CORE", errno);
+	for (int fd = 0; fd < CELL_FD__MAX; fd++)
+		if (fcntl(fd, F_GETFD) == -1)
+			cell_fail("descriptor missing", errno);
+	if (fcntl(CELL_FD__MAX, F_GETFD) != -1)
+		cell_fail("descriptor too many", EBADF);
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGCHLD);
+	if (sigprocmask(SIG_SETMASK, &mask, NULL) == -1)
+		cell_fail("sigprocmask", errno);
+	cell->sigfd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (cell->sigfd == -1)
+		cell_fail("signalfd", errno);
+}
+
+static void
+cell_start(struct cell *cell, const struct launch_start *start)
+{
+	int error;
+
+	if (start->change_ids)
+		for (unsigned long cap = 0; cap <= CAP_LAST_CAP; cap++)
+			if (prctl(PR_CAPBSET_DROP, cap) == -1 &&
+			    errno != EINVAL)
+				cell_fail("PR_CAPBSET_DROP", errno);
+	if (start->flags & SPAWN_BROWSER) {
+		error = start_browser(start, &cell->browser);
+		if (error != 0)
+			cell_fail("fork of the browser", error);
+	}
+	error = start_worker(start, &cell->worker);
+	if (error != 0)
+		cell_fail("fork of the worker", error);
+	for (int fd = CELL_FD_BROWSER_CDP_IN; fd < CELL_FD__MAX; fd++)
+		close(fd);
+}
+
+/* Nothing that follows needs a privilege: become nobody, for good. */
+static void
+cell_drop(const struct launch_start *start)
+{
+	uint32_t id = start->cell_uid;
+
+	if (!start->change_ids)
+		return;
+	if (setgroups(0, NULL) == -1 || setresgid(id, id, id) == -1 ||
+	    setresuid(id, id, id) == -1)
+		cell_fail("change of the cell's uid", errno);
+	cell_die_with_parent();
+}
+
+static void
+cell_report_exit(enum launch_type type, int status)
+{
+	struct launch_msg m;
+
+	launch_msg_init(&m, type, 0);
+	m.u.exited.status = status;
+	cell_send(&m);
+}
+
+static void
+cell_reap(struct cell *cell)
+{
+	struct signalfd_siginfo info;
+	int status;
+	pid_t pid;
+
+	while (read(cell->sigfd, &info, sizeof(info)) > 0)
+		continue;
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (pid == cell->worker) {
+			cell_report_exit(LAUNCH_WORKER_EXITED, status);
+			_exit(0);
+		}
+		if (pid == cell->browser) {
+			cell->browser = 0;
+			cell_report_exit(LAUNCH_BROWSER_EXITED, status);
+		}
+	}
+}
+
+/* Answers a CHECK when all renderers are confined or time is up. */
+static void
+cell_check(struct cell *cell)
+{
+	struct launch_msg m;
+	int error;
+
+	if (cell->check_until_ms == 0)
+		return;
+	launch_msg_init(&m, LAUNCH_SANDBOX, 0);
+	error = sandbox_read(&m.u.sandbox);
+	if (error != 0)
+		log_err("cannot read /proc: %s", strerror(error));
+	else if (!sandbox_is_tight(&m.u.sandbox) &&
+	    clock_mono_ms() < cell->check_until_ms)
+		return;
+	cell->check_until_ms = 0;
+	cell_send(&m);
+}
+
+static void
+cell_obey(struct cell *cell)
+{
+	struct launch_msg m;
+	int error;
+
+	error = launch_recv(CELL_FD_LAUNCHER, LAUNCH_TO_CELL, &m, NULL);
+	if (error != 0 || m.type != LAUNCH_CHECK)
+		_exit(error == EPIPE ? 0 : 1);
+	cell->check_until_ms = clock_mono_ms() + LAUNCH_SETTLE_MS;
+}
+
+static _Noreturn void
+cell_loop(struct cell *cell)
+{
+	struct pollfd p[] = { { CELL_FD_LAUNCHER, POLLIN, 0 },
+		{ cell->sigfd, POLLIN, 0 } };
+
+	for (;;) {
+		if (poll(p, 2, cell->check_until_ms ? CHECK_AGAIN_MS : -1) ==
+			-1 &&
+		    errno != EINTR)
+			_exit(1);
+		if (p[1].revents != 0)
+			cell_reap(cell);
+		if (p[0].revents != 0)
+			cell_obey(cell);
+		cell_check(cell);
+	}
+}
+
+int
+main(void)
+{
+	struct cell cell = { 0 };
+	char session[ULID_CHARS + 1];
+	struct launch_msg m;
+	int error;
+
+	log_init("cell", LOGL_INFO);
+	cell_prepare(&cell);
+	error = launch_recv(CELL_FD_LAUNCHER, LAUNCH_TO_CELL, &m, NULL);
+	if (error == EPIPE)
+		return 0;
+	if (error != 0 || m.type != LAUNCH_START)
+		cell_fail("START", error != 0 ? error : EPROTO);
+	ulid_format(&m.u.start.session, session);
+	prctl(PR_SET_NAME, "cell");
+	setproctitle("session %s", session);
+	cell_start(&cell, &m.u.start);
+	cell_drop(&m.u.start);
+	launch_msg_init(&m, LAUNCH_UP, 0);
+	cell_send(&m);
+	cell_loop(&cell);
+}

@@ -1,0 +1,179 @@
+/*
+ * sandbox: reads Chromium's own sandbox from outside, where a page cannot
+ * lie about it. Runs in the cell, which sees only its own PID namespace.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cell/sandbox.h"
+
+#define STATUS_BYTES  8192
+#define CMDLINE_BYTES 65536
+
+/* Reads a file of /proc whole; length or -1. */
+static ssize_t
+proc_read(int dirfd, const char *name, char *buf, size_t size)
+{
+	int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC);
+	size_t len = 0;
+	ssize_t n = 0;
+
+	if (fd == -1)
+		return -1;
+	while (len < size - 1 && (n = read(fd, buf + len, size - 1 - len)) > 0)
+		len += (size_t)n;
+	close(fd);
+	buf[len] = '\0';
+	return n == -1 ? -1 : (ssize_t)len;
+}
+
+bool
+sandbox_is_renderer(const char *cmdline, size_t len)
+{
+	static const char want[] = "--type=renderer";
+	const size_t n = sizeof(want) - 1;
+
+	/* A forked zygote writes its title with blanks between arguments. */
+	for (size_t i = 0; i + n <= len; i++) {
+		if (i > 0 && cmdline[i - 1] != '\0' && cmdline[i - 1] != ' ')
+			continue;
+		if (memcmp(cmdline + i, want, n) != 0)
+			continue;
+		if (i + n == len || cmdline[i + n] == '\0' ||
+		    cmdline[i + n] == ' ')
+			return true;
+	}
+	return false;
+}
+
+/* The text behind "KEY:" of a line, or NULL. */
+static const char *
+status_field(const char *text, const char *key)
+{
+	size_t n = strlen(key);
+
+	for (const char *p = text; p != NULL && *p != '\0';) {
+		if (strncmp(p, key, n) == 0 && p[n] == ':')
+			return p + n + 1;
+		p = strchr(p, '\n');
+		if (p != NULL)
+			p++;
+	}
+	return NULL;
+}
+
+static bool
+status_number(const char *text, const char *key, uint8_t *ret_value)
+{
+	const char *p = status_field(text, key);
+	char *end;
+	unsigned long v;
+
+	if (p == NULL)
+		return false;
+	v = strtoul(p, &end, 10);
+	if (end == p || *end != '\n' || v > UINT8_MAX)
+		return false;
+	*ret_value = (uint8_t)v;
+	return true;
+}
+
+/* NSpid lists the process's number in each namespace from ours inwards. */
+static bool
+status_depth(const char *text, uint8_t *ret_depth)
+{
+	const char *p = status_field(text, "NSpid");
+	unsigned int words = 0;
+	char *end;
+
+	while (p != NULL && *p != '\n' && *p != '\0') {
+		(void)strtoul(p, &end, 10);
+		if (end == p)
+			return false;
+		words++;
+		p = end;
+	}
+	if (words == 0 || words > UINT8_MAX)
+		return false;
+	*ret_depth = (uint8_t)(words - 1);
+	return true;
+}
+
+bool
+sandbox_parse_status(const char *text, struct launch_sandbox *ret_one)
+{
+	struct launch_sandbox one = { .renderers = 1 };
+
+	if (!status_number(text, "Seccomp", &one.seccomp_mode) ||
+	    !status_number(text, "NoNewPrivs", &one.no_new_privs) ||
+	    !status_depth(text, &one.ns_depth))
+		return false;
+	*ret_one = one;
+	return true;
+}
+
+static uint8_t
+lesser(uint8_t a, uint8_t b)
+{
+	return a < b ? a : b;
+}
+
+static void
+sandbox_add(struct launch_sandbox *sum, const struct launch_sandbox *one)
+{
+	if (sum->renderers == 0) {
+		*sum = *one;
+		return;
+	}
+	if (sum->renderers < UINT16_MAX)
+		sum->renderers++;
+	sum->seccomp_mode = lesser(sum->seccomp_mode, one->seccomp_mode);
+	sum->ns_depth = lesser(sum->ns_depth, one->ns_depth);
+	sum->no_new_privs = lesser(sum->no_new_privs, one->no_new_privs);
+}
+
+static void
+sandbox_look(int proc, const char *pid, struct launch_sandbox *sum)
+{
+	static char cmdline[CMDLINE_BYTES], status[STATUS_BYTES];
+	struct launch_sandbox one;
+	int dir = openat(proc, pid, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ssize_t n;
+
+	if (dir == -1)
+		return;
+	n = proc_read(dir, "cmdline", cmdline, sizeof(cmdline));
+	if (n > 0 && sandbox_is_renderer(cmdline, (size_t)n) &&
+	    proc_read(dir, "status", status, sizeof(status)) > 0 &&
+	    sandbox_parse_status(status, &one))
+		sandbox_add(sum, &one);
+	close(dir);
+}
+
+int
+sandbox_read(struct launch_sandbox *ret_report)
+{
+	struct launch_sandbox sum = { 0 };
+	struct dirent *d;
+	DIR *proc = opendir("/proc");
+
+	if (proc == NULL)
+		return errno;
+	while ((d = readdir(proc)) != NULL)
+		if (d->d_name[0] >= '1' && d->d_name[0] <= '9')
+			sandbox_look(dirfd(proc), d->d_name, &sum);
+	closedir(proc);
+	*ret_report = sum;
+	return 0;
+}
+
+bool
+sandbox_is_tight(const struct launch_sandbox *r)
+{
+	return r->renderers > 0 && r->seccomp_mode == 2 && r->ns_depth > 0 &&
+	    r->no_new_privs == 1;
+}

@@ -1,0 +1,183 @@
+/*
+ * start: from fork to exec of the worker and the browser. Runs in the cell,
+ * and in its children until they are what they should be. Each gives up every
+ * privilege before it becomes another program, and keeps only the descriptors
+ * of its table.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "cell/fds.h"
+#include "cell/flags.h"
+#include "cell/start.h"
+#include "common/fdio.h"
+#include "common/log.h"
+
+/* Beyond every number that a child's table uses. */
+#define FD_ASIDE     32
+#define WORKER_FDS   7
+#define BROWSER_FDS  5
+#define EXIT_NO_EXEC 127
+
+extern char **environ;
+
+/*
+ * Gives the child descriptors 0..n-1 as listed; all others vanish at exec.
+ * Copies are made aside first, since sources and targets overlap.
+ */
+static int
+child_fds(const int *from, int n)
+{
+	int aside[WORKER_FDS];
+
+	for (int i = 0; i < n; i++) {
+		aside[i] = fcntl(from[i], F_DUPFD_CLOEXEC, FD_ASIDE);
+		if (aside[i] == -1)
+			return errno;
+	}
+	for (int i = 0; i < n; i++)
+		if (dup2(aside[i], i) == -1)
+			return errno;
+	if (close_range((unsigned int)n, ~0U, CLOSE_RANGE_CLOEXEC) == -1)
+		return errno;
+	return 0;
+}
+
+static int
+child_ids(uint32_t id)
+{
+	if (setgroups(0, NULL) == -1 || setresgid(id, id, id) == -1 ||
+	    setresuid(id, id, id) == -1)
+		return errno;
+	return 0;
+}
+
+/* What both children do before exec. PDEATHSIG comes after the new uid. */
+static int
+child_confine(const struct launch_start *start, uint32_t id)
+{
+	sigset_t none;
+	int error;
+
+	sigemptyset(&none);
+	if (sigprocmask(SIG_SETMASK, &none, NULL) == -1 || setsid() == -1)
+		return errno;
+	if (start->change_ids) {
+		error = child_ids(id);
+		if (error != 0)
+			return error;
+	}
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) == -1 ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
+		return errno;
+	return 0;
+}
+
+static _Noreturn void
+child_exec(int program, const char *name, const char *const *argv, char **env)
+{
+	/* execveat changes neither; its prototype is older than const. */
+	execveat(
+	    program, "", (char *const *)(uintptr_t)argv, env, AT_EMPTY_PATH);
+	log_err("cannot execute %s: %s", name, strerror(errno));
+	_exit(EXIT_NO_EXEC);
+}
+
+static _Noreturn void
+child_give_up(const char *name, int error)
+{
+	log_err("cannot prepare %s: %s", name, strerror(error));
+	_exit(EXIT_NO_EXEC);
+}
+
+/* A pipe without a writer: the worker's secrets, of which there are none. */
+static int
+empty_pipe(int *ret_fd)
+{
+	int p[2];
+
+	if (pipe2(p, O_CLOEXEC) == -1)
+		return errno;
+	close(p[1]);
+	*ret_fd = p[0];
+	return 0;
+}
+
+static _Noreturn void
+become_worker(const struct launch_start *start)
+{
+	static const char *const run[] = { "workerd", NULL };
+	static const char *const describe[] = { "workerd", "--describe", NULL };
+	int fds[WORKER_FDS] = { 0, 1, 2, CELL_FD_WORKER_IPC,
+		CELL_FD_WORKER_CDP_IN, CELL_FD_WORKER_CDP_OUT, -1 };
+	int program, error;
+
+	program = fcntl(CELL_FD_WORKER_PROGRAM, F_DUPFD_CLOEXEC, FD_ASIDE);
+	error = program == -1 ? errno : empty_pipe(&fds[WORKER_FDS - 1]);
+	if (error == 0)
+		error = child_fds(fds, WORKER_FDS);
+	if (error == 0)
+		error = child_confine(start, start->worker_uid);
+	if (error != 0)
+		child_give_up("worker", error);
+	child_exec(program, "worker",
+	    start->flags & SPAWN_DESCRIBE ? describe : run, environ);
+}
+
+static _Noreturn void
+become_browser(const struct launch_start *start)
+{
+	static const int fds[BROWSER_FDS] = { 0, 1, 2, CELL_FD_BROWSER_CDP_IN,
+		CELL_FD_BROWSER_CDP_OUT };
+	char home[LAUNCH_PATH_BYTES + 8], dir_arg[LAUNCH_PATH_BYTES + 32];
+	char path[] = "PATH=/usr/bin:/bin", lang[] = "LANG=C.UTF-8";
+	char session[] = "DBUS_SESSION_BUS_ADDRESS=disabled:";
+	char system[] = "DBUS_SYSTEM_BUS_ADDRESS=disabled:";
+	char *env[] = { home, path, lang, session, system, NULL };
+	const char *argv[FLAGS_MAX];
+	int program, error;
+
+	snprintf(home, sizeof(home), "HOME=%s", start->profile_dir);
+	flags_fill(
+	    start->browser, start->flags, start->profile_dir, dir_arg, argv);
+	program = fcntl(CELL_FD_BROWSER_PROGRAM, F_DUPFD_CLOEXEC, FD_ASIDE);
+	error = program == -1 ? errno : child_fds(fds, BROWSER_FDS);
+	if (error == 0)
+		error = child_confine(start, start->browser_uid);
+	if (error != 0)
+		child_give_up("browser", error);
+	child_exec(program, "browser", argv, env);
+}
+
+static int
+start_child(const struct launch_start *start,
+    void (*become)(const struct launch_start *), pid_t *ret_pid)
+{
+	pid_t pid = fork();
+
+	if (pid == -1)
+		return errno;
+	if (pid == 0)
+		become(start);
+	*ret_pid = pid;
+	return 0;
+}
+
+int
+start_worker(const struct launch_start *start, pid_t *ret_pid)
+{
+	return start_child(start, become_worker, ret_pid);
+}
+
+int
+start_browser(const struct launch_start *start, pid_t *ret_pid)
+{
+	return start_child(start, become_browser, ret_pid);
+}
