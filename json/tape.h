@@ -120,7 +120,7 @@ bool json_get_bool(struct json_val, bool *ret);
  * 9223372036854775808 are not.
  */
 bool json_get_int64(struct json_val, int64_t *ret);
-/* The nearest double; false beyond its range. Wants LC_NUMERIC "C". */
+/* The nearest double; false beyond its range. */
 bool json_get_double(struct json_val, double *ret);
 
 /* Bytes of the decoded string (always well-formed UTF-8); 0 for others. */

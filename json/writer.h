@@ -19,7 +19,7 @@ struct json_writer {
 	unsigned indent;
 	unsigned depth;
 	bool done;
-	uint8_t level[JSON_DEPTH_MAX + 1];
+	uint8_t level[2 * JSON_DEPTH_MAX];
 };
 
 /* Appends to out, which outlives the writer. Nothing needs freeing. */
@@ -29,7 +29,10 @@ void json_writer_init_pretty(struct json_writer *, struct buf *out);
 /* True if one complete value was written and everything did fit. */
 bool json_writer_finish(struct json_writer *);
 
-/* Nesting beyond JSON_DEPTH_MAX is a bug of the caller: bound it there. */
+/*
+ * Opening more than JSON_DEPTH_MAX of these at once is a bug of the caller, who
+ * bounds what comes from elsewhere. Parsed values always fit on top.
+ */
 void json_write_begin_object(struct json_writer *);
 void json_write_end_object(struct json_writer *);
 void json_write_begin_array(struct json_writer *);
@@ -40,8 +43,8 @@ void json_write_key(struct json_writer *, const char *key);
 void json_write_keyn(struct json_writer *, const char *key, size_t len);
 
 /*
- * Any bytes may be passed as a string: ill-formed UTF-8 becomes U+FFFD, and
- * control characters (C1 and DEL too) are escaped. NULL text is written as
+ * Any bytes may be passed as a string: ill-formed UTF-8 becomes U+FFFD, control
+ * characters (C1 too, which terminals may obey) are escaped. NULL is written as
  * null.
  */
 void json_write_str(struct json_writer *, const char *text);
