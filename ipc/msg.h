@@ -63,7 +63,6 @@ enum field_type {
 	FIELD_BIN,
 	FIELD_JSON,
 	FIELD_INT,
-	FIELD_NUM,
 	FIELD_BOOL
 };
 
@@ -97,17 +96,25 @@ const struct msg_row *
 msg_find(enum ipc_dir, enum msg_kind, const char *name, size_t len);
 size_t msg_nfields(const struct msg_row *);
 const char *msg_key_name(enum msg_key);
+/* The message's row for that key, or NULL. */
+const struct msg_field *msg_field(const struct msg_row *, enum msg_key);
 
 /* A value; str, bin and JSON are borrowed. */
 struct ipc_value {
 	bool set;
 	enum field_type type;
-	const void *bytes;
-	size_t len;
-	int64_t i;
-	double num;
-	bool b;
+	union {
+		struct {
+			const void *bytes;
+			size_t len;
+		};
+		int64_t i;
+		bool b;
+	};
 };
+
+/* Whether length or value are within the row's bounds. */
+bool ipc_value_fits(const struct msg_field *, const struct ipc_value *);
 
 /* The params of one message. Plain data: copy it, forget it. */
 struct ipc_params {
@@ -126,7 +133,6 @@ void ipc_set_strn(struct ipc_params *, enum msg_key, const char *, size_t);
 /* For BIN and JSON fields. */
 void ipc_set_bin(struct ipc_params *, enum msg_key, const void *, size_t);
 void ipc_set_int(struct ipc_params *, enum msg_key, int64_t);
-void ipc_set_num(struct ipc_params *, enum msg_key, double);
 void ipc_set_bool(struct ipc_params *, enum msg_key, bool);
 
 /*
@@ -140,7 +146,6 @@ const char *ipc_str(const struct ipc_params *, enum msg_key); /* or NULL */
 const void *ipc_bin(const struct ipc_params *, enum msg_key,
     size_t *ret_len); /* or NULL and 0 */
 int64_t ipc_int(const struct ipc_params *, enum msg_key, int64_t absent);
-double ipc_num(const struct ipc_params *, enum msg_key, double absent);
 bool ipc_bool(const struct ipc_params *, enum msg_key, bool absent);
 
 enum ipc_form {
@@ -179,7 +184,8 @@ enum ipc_verdict {
 	 * it with an error (seq is valid) and go on.
 	 */
 	IPC_REFUSED,
-	IPC_BROKEN /* close the peer */
+	IPC_IGNORED, /* a notification from a newer server; skip it */
+	IPC_BROKEN   /* close the peer */
 };
 
 #define IPC_REASON_MAX 160
