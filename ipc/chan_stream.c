@@ -1,0 +1,191 @@
+/*
+ * Frames over a stream socket: 4 bytes big-endian length, then one message.
+ * Runs in the supervisor and in its clients; holds at most one frame of a peer.
+ */
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+
+#include "ipc/chan_impl.h"
+
+#define FRAME_HEAD        4
+#define STREAM_TURN_BYTES (256 << 10)
+/* A frame buffer above this is given back after use. */
+#define STREAM_KEEP_BYTES (64 << 10)
+
+struct transport {
+	struct chan *c;
+	struct bufferevent *bev;
+};
+
+static size_t
+frame_len(const uint8_t head[FRAME_HEAD])
+{
+	return (size_t)head[0] << 24 | (size_t)head[1] << 16 |
+	    (size_t)head[2] << 8 | head[3];
+}
+
+/*
+ * Takes a complete frame into c->in; false when there is none yet or the
+ * connection was ended. The low watermark spares calls for every piece.
+ */
+static bool
+stream_take(struct transport *t)
+{
+	struct evbuffer *in = bufferevent_get_input(t->bev);
+	uint8_t head[FRAME_HEAD];
+	size_t len, have = evbuffer_get_length(in);
+
+	if (have < FRAME_HEAD) {
+		bufferevent_setwatermark(
+		    t->bev, EV_READ, 0, LIMIT_FRAME_BYTES + FRAME_HEAD);
+		return false;
+	}
+	evbuffer_copyout(in, head, sizeof(head));
+	len = frame_len(head);
+	if (len == 0 || len > chan_message_max(t->c)) {
+		chan_break(t->c,
+		    len == 0 ? "an empty frame" : "the frame is too long");
+		return false;
+	}
+	bufferevent_setwatermark(t->bev, EV_READ,
+	    have < FRAME_HEAD + len ? FRAME_HEAD + len : 0,
+	    LIMIT_FRAME_BYTES + FRAME_HEAD);
+	if (have < FRAME_HEAD + len)
+		return false;
+	buf_reset(&t->c->in);
+	if (buf_reserve(&t->c->in, len + 1) == NULL) {
+		chan_break(t->c, "no memory for a frame");
+		return false;
+	}
+	evbuffer_drain(in, FRAME_HEAD);
+	evbuffer_remove(in, t->c->in.data, len);
+	t->c->in.len = len;
+	return true;
+}
+
+static void
+stream_resume(struct transport *t)
+{
+	struct chan *c = t->c;
+
+	while (chan_wants(c) && stream_take(t)) {
+		chan_deliver(c, c->in.data, c->in.len);
+		if (c->in.cap > STREAM_KEEP_BYTES)
+			buf_clear(&c->in);
+	}
+}
+
+static void
+stream_readable(struct bufferevent *bev, void *arg)
+{
+	struct transport *t = arg;
+	struct chan *c = t->c;
+
+	chan_enter(c);
+	stream_resume(t);
+	chan_leave(c);
+}
+
+static void
+stream_writable(struct bufferevent *bev, void *arg)
+{
+	struct transport *t = arg;
+	struct chan *c = t->c;
+
+	chan_enter(c);
+	chan_wrote(c);
+	chan_leave(c);
+}
+
+static void
+stream_event(struct bufferevent *bev, short what, void *arg)
+{
+	struct transport *t = arg;
+	struct chan *c = t->c;
+
+	chan_enter(c);
+	if ((what & BEV_EVENT_WRITING) != 0) {
+		bufferevent_disable(bev, EV_WRITE);
+		chan_mute(c);
+	} else if (evbuffer_get_length(bufferevent_get_input(bev)) > 0)
+		chan_break(c, "closed by the peer within a message");
+	else
+		chan_break(c, "closed by the peer");
+	chan_leave(c);
+}
+
+static struct transport *
+stream_open(struct chan *c, struct event_base *base, int fd)
+{
+	struct transport *t = calloc(1, sizeof(*t));
+
+	if (t == NULL)
+		return NULL;
+	t->c = c;
+	t->bev = bufferevent_socket_new(base, fd, 0);
+	if (t->bev == NULL) {
+		free(t);
+		return NULL;
+	}
+	bufferevent_setcb(
+	    t->bev, stream_readable, stream_writable, stream_event, t);
+	bufferevent_set_max_single_read(t->bev, STREAM_TURN_BYTES);
+	bufferevent_set_max_single_write(t->bev, STREAM_TURN_BYTES);
+	bufferevent_setwatermark(
+	    t->bev, EV_READ, 0, LIMIT_FRAME_BYTES + FRAME_HEAD);
+	/* Every write is reported: how empty is enough is chan's business. */
+	bufferevent_setwatermark(t->bev, EV_WRITE, SIZE_MAX, 0);
+	bufferevent_enable(t->bev, EV_WRITE);
+	return t;
+}
+
+static void
+stream_close(struct transport *t)
+{
+	/* Freeing is deferred, while the descriptor is closed at once. */
+	bufferevent_disable(t->bev, EV_READ | EV_WRITE);
+	bufferevent_free(t->bev);
+	free(t);
+}
+
+static bool
+stream_push(struct transport *t, const uint8_t *bytes, size_t len)
+{
+	struct evbuffer *out = bufferevent_get_output(t->bev);
+	uint8_t head[FRAME_HEAD] = { (uint8_t)(len >> 24), (uint8_t)(len >> 16),
+		(uint8_t)(len >> 8), (uint8_t)len };
+
+	if (evbuffer_expand(out, FRAME_HEAD + len) == -1)
+		return false;
+	return evbuffer_add(out, head, sizeof(head)) == 0 &&
+	    evbuffer_add(out, bytes, len) == 0;
+}
+
+static size_t
+stream_queued(const struct transport *t)
+{
+	return evbuffer_get_length(bufferevent_get_output(t->bev));
+}
+
+static void
+stream_read_on(struct transport *t, bool on)
+{
+	if (on)
+		bufferevent_enable(t->bev, EV_READ);
+	else
+		bufferevent_disable(t->bev, EV_READ);
+}
+
+const struct chan_transport chan_stream = {
+	.sock_type = SOCK_STREAM,
+	.open = stream_open,
+	.close = stream_close,
+	.push = stream_push,
+	.queued = stream_queued,
+	.read_on = stream_read_on,
+	.resume = stream_resume,
+};
