@@ -1,1 +1,23 @@
-# storage/
+# storage/: the durable store of supervisord, which alone links it.
+noinst_LIBRARIES += storage/libstorage.a
+storage_libstorage_a_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS)
+storage_libstorage_a_SOURCES = \
+	storage/artifact.h \
+	storage/codec.c \
+	storage/codec.h \
+	storage/commit.c \
+	storage/crc32c.c \
+	storage/crc32c.h \
+	storage/event.h \
+	storage/idem.h \
+	storage/journal.h \
+	storage/run.h \
+	storage/space.c \
+	storage/spool.h \
+	storage/store.c \
+	storage/store.h \
+	storage/store_impl.h \
+	storage/sweep.h \
+	storage/tables.def \
+	storage/txn.c \
+	storage/txn.h

@@ -1,0 +1,79 @@
+/* store_impl: the inside of struct store, for storage/ alone. */
+#ifndef STORAGE_STORE_IMPL_H
+#define STORAGE_STORE_IMPL_H
+
+#include <sys/queue.h>
+
+#include "storage/txn.h"
+
+#define STORE_MAGIC 0x73746f72u
+
+struct store_op {
+	TAILQ_ENTRY(store_op) link;
+	store_write_fn *fn;
+	void *arg;
+	store_done_fn *done;
+	void *done_arg;
+	int result;
+	bool taken_out; /* refused after a put: not run again */
+};
+TAILQ_HEAD(store_ops, store_op);
+
+struct spool;
+LIST_HEAD(spool_list, spool);
+
+struct store {
+	uint32_t magic;
+	struct store_options opt;
+	MDB_env *env;
+	MDB_dbi dbi[TABLE__MAX];
+	int dir_fd;
+	int artifacts_fd;
+	int incoming_fd;
+	int spool_fd;
+	struct store_ops ops;
+	bool committing;
+	MDB_txn *read_mdb; /* reset between turns */
+	struct store_txn read_txn;
+	bool reading;
+	struct spool_list spools;
+	bool spool_dir_dirty; /* a spool was created since the last sync */
+	bool reserve_held;
+	int64_t floor_ms;
+	uint32_t epoch;
+	uint8_t digest_key[32];
+	struct store_stats stats;
+};
+
+/* Opens the tables, checks or makes the schema, reads the meta records. */
+int meta_open(struct store *, MDB_txn *);
+int meta_put(struct store_txn *, const char *name, int64_t value);
+int meta_get(struct store_txn *, const char *name, int64_t *ret_value);
+
+/* Runs and commits queued functions; the results are left in the ops. */
+enum store_err turn_commit(struct store *, struct store_ops *, int64_t now_ms);
+
+/* Bytes set aside, given up once when the disk is full, taken back later. */
+void reserve_take(struct store *);
+bool reserve_give_up(struct store *);
+
+/* Makes all appended item bytes durable; failures stay with their spool. */
+void spools_sync(struct store *);
+/* May rows name the run's spool bytes up to end? */
+int spool_check(struct store *, const struct ulid *run, uint64_t end);
+
+/* The directory artifacts/XX of an id; made when create. */
+enum store_err
+shard_open(struct store *, const struct ulid *, bool create, int *ret_fd);
+void artifact_file_remove(struct store *, const struct ulid *);
+enum store_err store_err_of_errno(int);
+
+/* artifact.c for the sweep: *ret_file says whether a file must go. */
+int artifact_expire(struct store_txn *, const struct ulid *, int64_t now_ms,
+    int64_t tombstone_ms, bool *ret_file, bool *ret_gone);
+int idem_expire(struct store_txn *, const uint8_t *identity);
+/* Removes the row of a run that goes, unless it is another run's by now. */
+int idem_forget(
+    struct store_txn *, const uint8_t *identity, const struct ulid *run);
+
+#endif
