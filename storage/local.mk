@@ -9,9 +9,14 @@ storage_libstorage_a_SOURCES = \
 	storage/crc32c.c \
 	storage/crc32c.h \
 	storage/event.h \
+	storage/idem.c \
 	storage/idem.h \
 	storage/journal.h \
+	storage/run.c \
 	storage/run.h \
+	storage/run_index.c \
+	storage/run_index.h \
+	storage/run_list.c \
 	storage/space.c \
 	storage/spool.h \
 	storage/store.c \

@@ -1,0 +1,179 @@
+/*
+ * Lists of runs, newest first for readers, oldest first for the queue, and the
+ * recovery at start that settles what was running. Runs in supervisord.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/buf.h"
+#include "common/panic.h"
+#include "storage/run_index.h"
+#include "storage/store_impl.h"
+
+/* Visits the run an index entry stands for; false ends the list. */
+static bool
+visit_entry(struct txn_walk *w, run_visit_fn *fn, void *arg)
+{
+	struct run_record r;
+	struct ulid id;
+	int rc;
+
+	ASSERT(w->entry.key_len >= ULID_BYTES);
+	memcpy(&id, w->entry.key + w->entry.key_len - ULID_BYTES, sizeof(id));
+	rc = run_get(w->txn, &id, &r);
+	if (w->txn->err != STORE_OK)
+		return false;
+	return fn(&id, rc == STORE_OK ? &r : NULL, rc, arg);
+}
+
+int
+run_list(struct store_txn *txn, const struct run_filter *f, uint64_t offset,
+    uint64_t limit, run_visit_fn *fn, void *arg, uint64_t *ret_total)
+{
+	struct txn_walk w;
+	struct key prefix;
+	uint64_t total;
+	int rc;
+
+	if ((rc = run_index_prefix(f, &prefix)) != STORE_OK ||
+	    (rc = run_index_total(txn, &prefix, &total)) != STORE_OK)
+		return rc;
+	/* An offset behind the end must not cost a walk to it. */
+	if (offset >= total)
+		limit = 0;
+	walk_down(&w, txn, TABLE_RUN_INDEX, &prefix);
+	for (; limit > 0 && walk_next(&w); limit--) {
+		for (; offset > 0; offset--) {
+			txn->store->stats.cursor_steps++;
+			if (!walk_next(&w))
+				break;
+		}
+		txn->store->stats.cursor_steps++;
+		if (offset > 0 || !visit_entry(&w, fn, arg))
+			break;
+	}
+	walk_end(&w);
+	if (txn->err == STORE_OK && ret_total != NULL)
+		*ret_total = total;
+	return txn->err;
+}
+
+int
+run_list_oldest(struct store_txn *txn, const struct run_filter *f,
+    run_visit_fn *fn, void *arg)
+{
+	struct txn_walk w;
+	struct key prefix;
+	int rc;
+
+	if ((rc = run_index_prefix(f, &prefix)) != STORE_OK)
+		return rc;
+	walk_up(&w, txn, TABLE_RUN_INDEX, &prefix, NULL);
+	while (walk_next(&w)) {
+		txn->store->stats.cursor_steps++;
+		if (!visit_entry(&w, fn, arg))
+			break;
+	}
+	walk_end(&w);
+	return txn->err;
+}
+
+int
+run_total(struct store_txn *txn, const struct run_filter *f, uint64_t *ret)
+{
+	struct key prefix;
+	int rc;
+
+	if ((rc = run_index_prefix(f, &prefix)) != STORE_OK)
+		return rc;
+	return run_index_total(txn, &prefix, ret);
+}
+
+struct recovery {
+	run_recover_fn *fn;
+	void *arg;
+	struct buf ids; /* struct ulid each */
+	uint32_t epoch;
+};
+
+static bool
+recovery_collect(
+    const struct ulid *id, const struct run_record *r, int err, void *arg)
+{
+	struct recovery *rec = arg;
+
+	(void)r;
+	(void)err;
+	return buf_add(&rec->ids, id, sizeof(*id));
+}
+
+static int
+recovery_settle(
+    struct store_txn *txn, struct recovery *rec, const struct ulid *id)
+{
+	struct run_record r;
+	int err, rc;
+
+	err = run_get(txn, id, &r);
+	if (txn->err != STORE_OK)
+		return txn->err;
+	if (err != STORE_OK) {
+		memset(&r, 0, sizeof(r));
+		r.id = *id;
+	}
+	rc = rec->fn(txn, &r, err, rec->arg);
+	if (rc != STORE_OK || err != STORE_OK)
+		return rc;
+	return run_update(txn, &r);
+}
+
+static int
+recovery_write(struct store_txn *txn, void *arg)
+{
+	struct run_filter f = { .by_status = true, .status = RUN_RUNNING };
+	struct recovery *rec = arg;
+	int64_t epoch;
+	int rc;
+
+	buf_reset(&rec->ids);
+	if ((rc = meta_get(txn, "last_epoch", &epoch)) != STORE_OK)
+		return rc;
+	if (epoch < 0 || epoch >= UINT32_MAX)
+		return STORE_CORRUPT;
+	rec->epoch = (uint32_t)epoch + 1;
+	rc = run_list_oldest(txn, &f, recovery_collect, rec);
+	if (rc == STORE_OK && rec->ids.failed)
+		rc = STORE_NO_MEMORY;
+	if (rc == STORE_OK)
+		rc = meta_put(txn, "last_epoch", epoch + 1);
+	for (size_t at = 0; rc == STORE_OK && at < rec->ids.len;
+	     at += sizeof(struct ulid)) {
+		struct ulid id;
+
+		memcpy(&id, rec->ids.data + at, sizeof(id));
+		rc = recovery_settle(txn, rec, &id);
+	}
+	return rc;
+}
+
+static void
+recovery_done(void *arg, int err)
+{
+	*(int *)arg = err;
+}
+
+int
+store_recover(struct store *s, int64_t now_ms, run_recover_fn *fn, void *arg)
+{
+	struct recovery rec = { .fn = fn, .arg = arg };
+	int err = STORE_OK;
+
+	ASSERT(!store_pending(s) && s->epoch == 0);
+	buf_init(&rec.ids, SIZE_MAX);
+	store_write(s, recovery_write, &rec, recovery_done, &err);
+	store_commit(s, now_ms);
+	buf_clear(&rec.ids);
+	if (err == STORE_OK)
+		s->epoch = rec.epoch;
+	return err;
+}
