@@ -2,26 +2,33 @@
 noinst_LIBRARIES += storage/libstorage.a
 storage_libstorage_a_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS)
 storage_libstorage_a_SOURCES = \
+	storage/artifact.c \
 	storage/artifact.h \
+	storage/artifact_file.c \
 	storage/codec.c \
 	storage/codec.h \
 	storage/commit.c \
 	storage/crc32c.c \
 	storage/crc32c.h \
+	storage/event.c \
 	storage/event.h \
 	storage/idem.c \
 	storage/idem.h \
+	storage/journal.c \
 	storage/journal.h \
+	storage/purge.c \
 	storage/run.c \
 	storage/run.h \
 	storage/run_index.c \
 	storage/run_index.h \
 	storage/run_list.c \
 	storage/space.c \
+	storage/spool.c \
 	storage/spool.h \
 	storage/store.c \
 	storage/store.h \
 	storage/store_impl.h \
+	storage/sweep.c \
 	storage/sweep.h \
 	storage/tables.def \
 	storage/txn.c \

@@ -1,0 +1,118 @@
+/*
+ * The purge of files that no row names, at start. Runs in supervisord. It only
+ * deletes names that storage gives (ULIDs in their place); when a row cannot be
+ * read, its file stays.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fdio.h"
+#include "storage/artifact.h"
+#include "storage/run.h"
+#include "storage/store_impl.h"
+#include "storage/sweep.h"
+
+typedef bool purge_named_fn(struct store_txn *, const struct ulid *);
+
+static bool
+never_named(struct store_txn *txn, const struct ulid *id)
+{
+	(void)txn;
+	(void)id;
+	return false;
+}
+
+static bool
+artifact_named(struct store_txn *txn, const struct ulid *id)
+{
+	struct artifact_row row;
+	int rc = artifact_get(txn, id, &row);
+
+	return rc == STORE_OK ? row.state == ARTIFACT_IN_FILE
+			      : rc != STORE_NOT_FOUND;
+}
+
+static bool
+spool_named(struct store_txn *txn, const struct ulid *id)
+{
+	struct run_record r;
+	int rc = run_get(txn, id, &r);
+
+	return rc == STORE_OK ? !run_status_terminal(r.status)
+			      : rc != STORE_NOT_FOUND;
+}
+
+/* A directory stream of its own, from the start. */
+static DIR *
+stream_open(int at, const char *name)
+{
+	int fd =
+	    openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *d = fd == -1 ? NULL : fdopendir(fd);
+
+	if (d == NULL)
+		fd_close(&fd);
+	return d;
+}
+
+static enum store_err
+purge_dir(struct store_txn *txn, int at, const char *name,
+    purge_named_fn *named, unsigned *count)
+{
+	DIR *d = stream_open(at, name);
+	struct dirent *e;
+	struct ulid id;
+
+	if (d == NULL)
+		return errno == ENOTDIR || errno == ELOOP ? STORE_OK : STORE_IO;
+	while ((e = readdir(d)) != NULL) {
+		if (!ulid_parse(e->d_name, &id) || named(txn, &id))
+			continue;
+		if (unlinkat(dirfd(d), e->d_name, 0) == 0)
+			(*count)++;
+	}
+	closedir(d);
+	return STORE_OK;
+}
+
+static enum store_err
+purge_shards(struct store_txn *txn, unsigned *count)
+{
+	DIR *d = stream_open(txn->store->artifacts_fd, ".");
+	enum store_err err = STORE_OK;
+	struct dirent *e;
+
+	if (d == NULL)
+		return STORE_IO;
+	while (err == STORE_OK && (e = readdir(d)) != NULL) {
+		if (strlen(e->d_name) != 2 || e->d_name[0] == '.')
+			continue;
+		err =
+		    purge_dir(txn, dirfd(d), e->d_name, artifact_named, count);
+	}
+	closedir(d);
+	return err;
+}
+
+enum store_err
+store_purge(struct store *s, struct purge_result *ret)
+{
+	struct purge_result r = { 0 };
+	struct store_txn *txn;
+	enum store_err err;
+
+	if ((err = store_read_begin(s, &txn)) != STORE_OK)
+		return err;
+	err = purge_dir(txn, s->incoming_fd, ".", never_named, &r.incoming);
+	if (err == STORE_OK)
+		err = purge_shards(txn, &r.artifacts);
+	if (err == STORE_OK)
+		err = purge_dir(txn, s->spool_fd, ".", spool_named, &r.spools);
+	store_read_end(s);
+	if (err == STORE_OK)
+		*ret = r;
+	return err;
+}
