@@ -33,3 +33,13 @@ storage_libstorage_a_SOURCES = \
 	storage/tables.def \
 	storage/txn.c \
 	storage/txn.h
+
+STORAGE_TEST_LIBS = storage/libstorage.a model/libmodel.a ipc/libipc.a \
+	common/libcommon.a $(LMDB_LIBS) $(BSD_LIBS)
+
+check_PROGRAMS += t/unit/storage_commit_test
+t_unit_storage_commit_test_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS)
+t_unit_storage_commit_test_SOURCES = t/unit/storage_commit_test.c \
+	t/unit/storage_fixture.h t/unit/tap.h
+t_unit_storage_commit_test_LDADD = $(STORAGE_TEST_LIBS)
+TESTS += t/unit/storage_commit_test

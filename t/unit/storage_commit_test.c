@@ -1,0 +1,507 @@
+/* Unit tests of storage/: commits, refusals, growth, damage, full disks. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "storage/crc32c.h"
+#include "storage/store_impl.h"
+#include "t/unit/storage_fixture.h"
+
+static void
+test_crc(void)
+{
+	uint8_t zeros[32] = { 0 }, up[32];
+
+	for (int i = 0; i < 32; i++)
+		up[i] = (uint8_t)i;
+	is_int(crc32c(0, "123456789", 9), 0xe3069283, "check value");
+	is_int(crc32c(0, zeros, 32), 0x8a9136aa, "RFC 3720: zeros");
+	is_int(crc32c(0, up, 32), 0x46dd794e, "RFC 3720: incrementing");
+	is_int(crc32c(crc32c(0, up, 13), up + 13, 19), 0x46dd794e,
+	    "goes on in the middle");
+}
+
+static void
+test_group_commit(void)
+{
+	struct run_record runs[50];
+	struct store *s;
+	struct store_stats st;
+	int results[50], bad = 0;
+
+	fx_new();
+	s = fx_open();
+	for (int i = 0; i < 50; i++) {
+		runs[i] = fx_run();
+		store_write(s, fx_insert, &runs[i], fx_done, &results[i]);
+	}
+	ok(store_pending(s), "queued writes are pending");
+	is_int(store_commit(s, FX_NOW + 5), STORE_OK, "commit");
+	for (int i = 0; i < 50; i++)
+		bad += results[i] != STORE_OK;
+	st = store_stats(s);
+	is_int(bad, 0, "50 writes done");
+	is_int(st.commits, 1, "by one commit");
+	is_int(st.writes, 50, "with 50 functions");
+	is_int(store_commit(s, FX_NOW + 9), STORE_OK, "nothing to commit");
+	is_int(store_stats(s).commits, 1, "an empty turn commits nothing");
+	store_free(&s);
+	s = fx_open();
+	is_int(store_floor_ms(s), FX_NOW + 5, "the last stamp is the floor");
+	is_int(fx_get(s, &runs[49].id, &runs[0]), STORE_OK, "durable");
+	store_free(&s);
+}
+
+#define OWN_REFUSAL (STORE__MAX + 7)
+
+static int calls;
+
+static int
+refuse_early(struct store_txn *txn, void *arg)
+{
+	calls++;
+	return OWN_REFUSAL;
+}
+
+static int
+refuse_late(struct store_txn *txn, void *arg)
+{
+	int rc = run_insert(txn, arg);
+
+	calls++;
+	return rc != STORE_OK ? rc : OWN_REFUSAL;
+}
+
+static void
+test_refusals(void)
+{
+	struct run_record a = fx_run(), b = fx_run(), late = fx_run(), got;
+	int ra = -1, rb = -1, re = -1, rl = -1, again = -1;
+	struct store *s;
+
+	fx_new();
+	s = fx_open();
+	calls = 0;
+	store_write(s, fx_insert, &a, fx_done, &ra);
+	store_write(s, refuse_early, NULL, fx_done, &re);
+	store_write(s, refuse_late, &late, fx_done, &rl);
+	store_write(s, fx_insert, &a, fx_done, &again);
+	store_write(s, fx_insert, &b, fx_done, &rb);
+	is_int(store_commit(s, FX_NOW), STORE_OK, "commit with refusals");
+	ok(ra == STORE_OK && rb == STORE_OK, "the others are stored");
+	is_int(re, OWN_REFUSAL, "own refusal comes back");
+	is_int(rl, OWN_REFUSAL, "late refusal comes back");
+	is_int(again, STORE_EXISTS, "an id is taken once");
+	is_int(calls, 3, "the late one was taken out, not run again");
+	is_int(store_stats(s).reruns, 1, "one turn run again");
+	is_int(fx_get(s, &late.id, &got), STORE_NOT_FOUND,
+	    "nothing of the late refusal is stored");
+	is_int(fx_get(s, &b.id, &got), STORE_OK, "what came after it is");
+	is_int(fx_write(s, refuse_early, NULL), OWN_REFUSAL, "alone");
+	is_int(store_stats(s).commits, 1, "a turn of refusals commits nothing");
+	store_free(&s);
+}
+
+struct chain {
+	struct store *s;
+	struct run_record r;
+	int result;
+	int pendings;
+};
+
+static void
+chain_done(void *arg, int err)
+{
+	struct chain *c = arg;
+
+	store_write(c->s, fx_insert, &c->r, fx_done, &c->result);
+}
+
+static void
+chain_pending(void *arg)
+{
+	((struct chain *)arg)->pendings++;
+}
+
+static void
+test_done_callbacks(void)
+{
+	struct chain c = { .result = -1 };
+	struct store_options opt = { .on_pending = chain_pending,
+		.on_pending_arg = &c };
+	struct run_record first = fx_run();
+	int closed = -1;
+
+	fx_new();
+	c.s = fx_open_with(&opt);
+	c.r = fx_run();
+	store_write(c.s, fx_insert, &first, chain_done, &c);
+	store_write(c.s, refuse_early, NULL, NULL, NULL);
+	is_int(c.pendings, 1, "told once when a turn has its first write");
+	store_commit(c.s, FX_NOW);
+	is_int(c.pendings, 2, "and again for one queued by a callback");
+	is_int(c.result, -1, "which belongs to the next commit");
+	store_commit(c.s, FX_NOW);
+	is_int(c.result, STORE_OK, "and is done there");
+	store_write(c.s, fx_insert, &first, fx_done, &closed);
+	store_free(&c.s);
+	is_int(closed, STORE_CLOSED, "closing answers what is queued");
+}
+
+struct doc_write {
+	struct run_record r;
+	const uint8_t *bytes;
+	size_t len;
+};
+
+static int
+write_doc(struct store_txn *txn, void *arg)
+{
+	struct doc_write *d = arg;
+	int rc;
+
+	rc = run_insert(txn, &d->r);
+	return rc != STORE_OK
+	    ? rc
+	    : run_doc_put(txn, &d->r.id, RUN_DOC_INPUTS, d->bytes, d->len);
+}
+
+static bool
+doc_is(struct store *s, const struct doc_write *d)
+{
+	const uint8_t *p;
+	bool same;
+	size_t len;
+
+	same = run_doc_get(fx_read(s), &d->r.id, RUN_DOC_INPUTS, &p, &len) ==
+		STORE_OK &&
+	    len == d->len && memcmp(p, d->bytes, len) == 0;
+	store_read_end(s);
+	return same;
+}
+
+static void
+test_map_growth(void)
+{
+	static uint8_t big[3 << 20];
+	struct store_options opt = { .map_bytes = 1 };
+	struct doc_write docs[8];
+	struct store *s;
+	int results[8], good = 0;
+
+	for (size_t i = 0; i < sizeof(big); i++)
+		big[i] = (uint8_t)(i * 2654435761u >> 24);
+	fx_new();
+	s = fx_open_with(&opt);
+	fx_get(s, &(struct ulid){ { 1 } }, &docs[0].r); /* an idle reader */
+	for (int i = 0; i < 8; i++) {
+		docs[i] = (struct doc_write){ fx_run(), big, sizeof(big) };
+		store_write(s, write_doc, &docs[i], fx_done, &results[i]);
+	}
+	is_int(store_commit(s, FX_NOW), STORE_OK, "24 MiB into a 1 MiB map");
+	for (int i = 0; i < 8; i++)
+		good += results[i] == STORE_OK && doc_is(s, &docs[i]);
+	is_int(good, 8, "all there after growing");
+	ok(store_stats(s).map_growths == 5, "doubled to 32 MiB");
+	is_int(store_stats(s).commits, 1, "still one commit");
+	store_free(&s);
+	opt.map_max_bytes = 1;
+	s = fx_open_with(&opt);
+	ok(doc_is(s, &docs[7]),
+	    "opens with a map that is smaller than the data");
+	docs[0].r = fx_run();
+	is_int(fx_write(s, write_doc, &docs[0]), STORE_FULL,
+	    "the highest map size is a full disk");
+	docs[1].r = fx_run();
+	is_int(fx_get(s, &docs[0].r.id, &docs[2].r), STORE_NOT_FOUND,
+	    "of which nothing is stored");
+	store_free(&s);
+}
+
+/* Changes one byte of the stored value behind a key, unseen by storage. */
+static void
+flip(struct store *s, enum store_table table, const void *key, size_t len,
+    size_t at)
+{
+	MDB_val k = { len, (void *)(uintptr_t)key }, v;
+	uint8_t copy[8192];
+	MDB_txn *txn;
+
+	if (mdb_txn_begin(s->env, NULL, 0, &txn) != 0 ||
+	    mdb_get(txn, s->dbi[table], &k, &v) != 0 ||
+	    v.mv_size > sizeof(copy) || at >= v.mv_size)
+		errx(1, "flip");
+	memcpy(copy, v.mv_data, v.mv_size);
+	copy[at] ^= 0x20;
+	v.mv_data = copy;
+	if (mdb_put(txn, s->dbi[table], &k, &v, 0) != 0 ||
+	    mdb_txn_commit(txn) != 0)
+		errx(1, "flip");
+}
+
+struct seen {
+	int good;
+	int corrupt;
+};
+
+static bool
+see(const struct ulid *id, const struct run_record *r, int err, void *arg)
+{
+	struct seen *seen = arg;
+
+	seen->good += r != NULL;
+	seen->corrupt += r == NULL && err == STORE_CORRUPT;
+	return true;
+}
+
+static int
+delete_run(struct store_txn *txn, void *arg)
+{
+	unsigned budget = 100;
+
+	return run_delete(txn, arg, &budget);
+}
+
+static void
+test_damage(void)
+{
+	struct run_filter all = { 0 };
+	struct run_record a = fx_run(), b = fx_run(), got;
+	struct seen seen = { 0 };
+	struct store *s;
+	uint64_t total = 9;
+	int bad = 0;
+
+	fx_new();
+	s = fx_open();
+	fx_write(s, fx_insert, &a);
+	fx_write(s, fx_insert, &b);
+	/* Byte 0 is the version, which has an answer of its own. */
+	for (size_t at = 1; at < 150; at++) {
+		flip(s, TABLE_RUNS, a.id.b, ULID_BYTES, at);
+		bad += fx_get(s, &a.id, &got) != STORE_CORRUPT;
+		flip(s, TABLE_RUNS, a.id.b, ULID_BYTES, at);
+	}
+	is_int(bad, 0, "every flipped byte is seen");
+	is_int(fx_get(s, &a.id, &got), STORE_OK, "and none is left behind");
+	flip(s, TABLE_RUNS, a.id.b, ULID_BYTES, 0);
+	is_int(fx_get(s, &a.id, &got), STORE_NEWER, "a newer record version");
+	flip(s, TABLE_RUNS, a.id.b, ULID_BYTES, 0);
+	flip(s, TABLE_RUNS, a.id.b, ULID_BYTES, 40);
+	run_list(fx_read(s), &all, 0, 10, see, &seen, &total);
+	store_read_end(s);
+	ok(seen.good == 1 && seen.corrupt == 1 && total == 2,
+	    "a list tells the damaged one from the good one");
+	is_int(fx_write(s, delete_run, &a.id), STORE_OK,
+	    "a damaged run can be deleted");
+	memset(&seen, 0, sizeof(seen));
+	run_list(fx_read(s), &all, 0, 10, see, &seen, &total);
+	store_read_end(s);
+	ok(seen.good == 1 && seen.corrupt == 0 && total == 1,
+	    "it leaves neither list nor total behind");
+	flip(s, TABLE_RUN_TOTALS, "\0", 1, 5);
+	a = fx_run();
+	is_int(fx_write(s, fx_insert, &a), STORE_OK,
+	    "a damaged total does not stop submissions");
+	run_total(fx_read(s), &all, &total);
+	store_read_end(s);
+	is_int(total, 2, "it was counted anew");
+	store_free(&s);
+}
+
+static int
+schema_put(struct store_txn *txn, void *arg)
+{
+	return meta_put(txn, "schema", *(int *)arg);
+}
+
+static void
+test_schema(void)
+{
+	struct store_options opt = { 0 };
+	struct store_error e = { 0 };
+	struct store *s, *none = NULL;
+	int newer = 2;
+	struct stat st;
+	char path[300];
+
+	fx_new();
+	s = fx_open();
+	is_int(store_open("/nonexistent/dir", &opt, &none, &e), STORE_IO,
+	    "a directory that is not there");
+	ok(e.sys == ENOENT && none == NULL, "with its errno, output untouched");
+	snprintf(path, sizeof(path), "%s/store/data.mdb", fx_dir);
+	ok(stat(path, &st) == 0 && (st.st_mode & 0777) == 0600, "0600");
+	snprintf(path, sizeof(path), "%s/artifacts", fx_dir);
+	ok(stat(path, &st) == 0 && (st.st_mode & 0777) == 0700, "0700");
+	fx_write(s, schema_put, &newer);
+	store_free(&s);
+	is_int(store_open(fx_dir, &opt, &none, &e), STORE_NEWER,
+	    "a schema from the future is refused");
+	ok(none == NULL, "output untouched");
+	store_free(&none);
+}
+
+static void
+test_digest(void)
+{
+	uint8_t a[32], b[32], c[32];
+	struct store *s;
+
+	fx_new();
+	s = fx_open();
+	memset(s->digest_key, 0x0b, 32);
+	/* The value was computed with another implementation. */
+	store_digest(s, "Hi There", 8, a);
+	ok(memcmp(a, "\x19\x8a\x60\x7e\xb4\x4b\xfb\xc6", 8) == 0,
+	    "is HMAC-SHA256");
+	store_free(&s);
+	s = fx_open();
+	store_digest(s, "x", 1, a);
+	store_digest(s, "y", 1, b);
+	store_free(&s);
+	s = fx_open();
+	store_digest(s, "x", 1, c);
+	ok(memcmp(a, c, 32) == 0 && memcmp(a, b, 32) != 0,
+	    "the key outlives a restart");
+	store_free(&s);
+}
+
+static int
+fill(struct store *s, const uint8_t *big, size_t len, int *ret_stored)
+{
+	struct doc_write d;
+	int rc = STORE_OK;
+
+	for (int i = 0; i < 64 && rc == STORE_OK; i++) {
+		d = (struct doc_write){ fx_run(), big, len };
+		rc = fx_write(s, write_doc, &d);
+		*ret_stored += rc == STORE_OK;
+	}
+	return rc;
+}
+
+static void
+check_full(struct store *s, const char *how)
+{
+	static uint8_t big[700000];
+	struct run_record r = fx_run();
+	struct run_filter all = { 0 };
+	uint64_t before = 0, total = 0;
+	int stored = 0;
+
+	fx_write(s, fx_insert, &r);
+	run_total(fx_read(s), &all, &before);
+	store_read_end(s);
+	is_int(fill(s, big, sizeof(big), &stored), STORE_FULL, how);
+	ok(stored > 0, "some were stored before (%d)", stored);
+	r.status = RUN_CANCELED;
+	r.ended_ms = FX_NOW;
+	is_int(fx_write(s, fx_update, &r), STORE_OK,
+	    "a terminal state is stored on the full disk");
+	run_total(fx_read(s), &all, &total);
+	store_read_end(s);
+	is_int(total, before + (uint64_t)stored,
+	    "exactly the acknowledged ones are there");
+}
+
+static void
+test_file_limit(void)
+{
+	struct rlimit old, low;
+	struct store *s;
+
+	fx_new();
+	s = fx_open();
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &old);
+	low = old;
+	low.rlim_cur = 3 << 20;
+	setrlimit(RLIMIT_FSIZE, &low);
+	check_full(s, "refused by a file size limit");
+	setrlimit(RLIMIT_FSIZE, &old);
+	store_free(&s);
+}
+
+/* A mount namespace of our own, with or without being root. */
+static bool
+enter_namespace(void)
+{
+	if (unshare(CLONE_NEWNS) == -1 &&
+	    unshare(CLONE_NEWUSER | CLONE_NEWNS) == -1)
+		return false;
+	return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+}
+
+static void
+test_small_disk(void)
+{
+	struct store_options opt = { .reserve_bytes = 1 << 20 };
+	struct run_record r = fx_run(), got;
+	struct store_space sp;
+	static uint8_t junk[65536];
+	char path[300];
+	struct store *s;
+	struct stat st;
+	int fd;
+
+	fx_new();
+	if (!enter_namespace() ||
+	    mount("none", fx_dir, "tmpfs", 0, "size=8m") == -1) {
+		tap_skip("full tmpfs", "no mount namespace allowed here");
+		return;
+	}
+	s = fx_open_with(&opt);
+	ok(!store_space_ok(s, 5, 64 << 20, &sp), "8 MiB is too little room");
+	is_int(sp.total_bytes, 8 << 20, "which it says");
+	ok(store_space_ok(s, 5, 1 << 20, NULL), "though not for 1 MiB");
+	fx_write(s, fx_insert, &r);
+	snprintf(path, sizeof(path), "%s/junk", fx_dir);
+	fd = open(path, O_WRONLY | O_CREAT, 0600);
+	while (write(fd, junk, sizeof(junk)) > 0)
+		;
+	close(fd);
+	ok(!store_space_ok(s, 5, 0, NULL), "a full disk is seen");
+	r.status = RUN_CANCELED;
+	r.ended_ms = FX_NOW;
+	for (int i = 0; i < 40; i++) {
+		r.updated_ms = FX_NOW + i;
+		if (fx_write(s, fx_update, &r) != STORE_OK)
+			break;
+	}
+	fx_get(s, &r.id, &got);
+	is_int(
+	    got.updated_ms, FX_NOW + 39, "the reserve lets small writes pass");
+	unlink(path);
+	ok(store_space_ok(s, 5, 1 << 20, NULL), "room again");
+	snprintf(path, sizeof(path), "%s/reserve", fx_dir);
+	ok(stat(path, &st) == 0 && st.st_size == 1 << 20,
+	    "and the reserve is back");
+	check_full(s, "refused by a full tmpfs");
+	store_free(&s);
+	s = fx_open();
+	is_int(fx_get(s, &r.id, &got), STORE_OK, "opens again after that");
+	store_free(&s);
+	umount2(fx_dir, MNT_DETACH);
+}
+
+int
+main(void)
+{
+	test_crc();
+	test_group_commit();
+	test_refusals();
+	test_done_callbacks();
+	test_map_growth();
+	test_damage();
+	test_schema();
+	test_digest();
+	test_file_limit();
+	test_small_disk();
+	fx_remove();
+	return done_testing();
+}
