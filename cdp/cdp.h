@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include "json/span.h"
+
 struct event_base;
 struct cdp;
 struct cdp_session;
@@ -19,7 +21,7 @@ struct cdp_session;
 #define CDP_MESSAGE_MAX_BYTES ((size_t)64 << 20)
 #define CDP_QUEUE_MAX_BYTES   ((size_t)16 << 20)
 #define CDP_SESSION_ID_MAX    64
-#define CDP_PARAMS_MAX        8
+#define CDP_PARAMS_MAX        12
 
 /* The events somebody listens to; all others are dropped unread. */
 enum cdp_event_kind {
@@ -37,19 +39,18 @@ enum cdp_status {
 	CDP__MAX
 };
 
-/* Borrowed for the callback; JSON text as the browser wrote it, no NUL. */
+/* Borrowed for the callback; spans are bytes as the browser wrote them. */
 struct cdp_reply {
 	enum cdp_status status;
 	int64_t code;
-	const char *json; /* CDP_OK: the result object */
-	size_t len;
-	const char *message; /* CDP_ERROR: what the browser said, NUL-ended */
+	struct json_span result; /* CDP_OK: an object */
+	const char *message;     /* never NULL; else what went wrong */
 };
 
 struct cdp_event {
 	enum cdp_event_kind kind;
-	const char *params; /* a JSON object, "{}" when there was none */
-	size_t len;
+	struct json_span params;
+	struct cdp_session *session; /* NULL: the browser itself */
 };
 
 typedef void cdp_reply_cb(struct cdp *, const struct cdp_reply *, void *arg);
