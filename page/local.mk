@@ -1,1 +1,52 @@
-# page/
+# page/: tabs, navigation, extraction; and the scripts that run inside pages.
+noinst_LIBRARIES += page/libpage.a
+page_libpage_a_SOURCES = \
+	page/browser.c \
+	page/browser.h \
+	page/navigate.c \
+	page/page.c \
+	page/page.h \
+	page/priv.h \
+	page/recover.c \
+	page/script.c \
+	page/scripts.def \
+	page/scripts.h \
+	page/status.c
+nodist_page_libpage_a_SOURCES = page/scripts.c
+
+PAGE_JS = \
+	page/common.js \
+	page/content.js \
+	page/pageinfo.js \
+	page/pagetype.js \
+	page/reader.js \
+	page/stable.js
+EXTRA_DIST += $(PAGE_JS) page/embed.sh page/package.json \
+	page/package-lock.json
+CLEANFILES += page/scripts.c
+
+# Mozilla's Readability: a file named at configure, else the copy a release
+# carries in page/vendor, else the pinned package. Without any of them the
+# program is built without it (and says so when it is asked for).
+page/readability.stamp: page/readability.sh page/package-lock.json
+	$(AM_V_GEN)$(MKDIR_P) page && NPM='$(NPM)' \
+	    $(SHELL) $(srcdir)/page/readability.sh '$(srcdir)' page \
+	    '$(READABILITY_JS)' && touch $@
+EXTRA_DIST += page/readability.sh
+CLEANFILES += page/readability.stamp page/Readability.js page/LICENSE.md
+
+page/scripts.c: $(PAGE_JS) page/embed.sh page/readability.stamp
+	$(AM_V_GEN)$(SHELL) $(srcdir)/page/embed.sh \
+	    common=$(srcdir)/page/common.js \
+	    content=$(srcdir)/page/content.js \
+	    pageinfo=$(srcdir)/page/pageinfo.js \
+	    pagetype=$(srcdir)/page/pagetype.js \
+	    reader=$(srcdir)/page/reader.js \
+	    stable=$(srcdir)/page/stable.js \
+	    readability:=page/Readability.js >$@.tmp && mv $@.tmp $@
+
+# A release carries the library and its licence.
+dist-hook: dist-page-vendor
+dist-page-vendor: page/readability.stamp
+	$(MKDIR_P) $(distdir)/page/vendor
+	cp page/Readability.js page/LICENSE.md $(distdir)/page/vendor/

@@ -1,0 +1,363 @@
+/*
+ * Loading a document and knowing when it is there, in the worker. The page's
+ * own script (stable.js, in an isolated world) is started as soon as the
+ * document is committed and waits inside the page for load and quiet, so no
+ * load event can be lost on the way; this file follows the documents: the one
+ * asked for, then those the page itself goes on to.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/panic.h"
+#include "json/writer.h"
+#include "page/priv.h"
+#include "page/scripts.h"
+
+#define LOAD_RESTARTS_MAX 30
+#define LOAD_RETRY_MS     100
+#define LOAD_LEAVING_MS   3000
+
+void
+load_result(const struct page *p, enum page_status status, const char *message,
+    struct page_nav *ret_nav)
+{
+	const struct page_load *l = &p->load;
+
+	*ret_nav = (struct page_nav){ .status = status,
+		.message = message,
+		.final_url = l->url[0] != '\0' ? l->url : l->asked,
+		.mime = l->mime,
+		.http_status = l->http_status,
+		.redirected = l->redirected,
+		.partial = l->partial,
+		.elapsed_ms = (int)(clock_mono_ms() - l->started_ms) };
+}
+
+/* (Re)starts the stable script in the document that is there now. */
+static void
+load_start_script(struct page *p)
+{
+	struct page_load *l = &p->load;
+
+	if (++l->restarts > LOAD_RESTARTS_MAX) {
+		page_finish(p, PAGE_NAVIGATION_FAILED,
+		    "the page keeps loading other documents");
+		return;
+	}
+	l->scripting = true;
+	l->settled = false;
+	event_del(p->pause);
+	cdp_forget(p->browser->cdp, p);
+	if (p->context != 0)
+		load_on_world(p);
+	else
+		script_need_world(p);
+}
+
+static void
+load_retry(struct page *p)
+{
+	p->load.scripting = false;
+	p->context = 0;
+	page_pause(p, LOAD_RETRY_MS);
+}
+
+void
+load_on_pause(struct page *p)
+{
+	if (p->op != OP_NAVIGATE && p->op != OP_STABLE)
+		return;
+	if (p->load.settled)
+		page_finish(p, PAGE_OK, "");
+	else if (!p->load.scripting)
+		load_start_script(p);
+}
+
+static bool
+load_flag(struct json_span value, const char *key)
+{
+	struct json_span span;
+	bool flag = false;
+
+	return json_span_member(value, key, &span) &&
+	    json_span_get_bool(span, &flag) && flag;
+}
+
+static void
+load_read_state(struct page_load *l, struct json_span value)
+{
+	struct json_span span;
+	int64_t status = 0;
+
+	if (!l->error_page) {
+		(void)page_member_str(value, "url", l->url, sizeof(l->url));
+		(void)page_member_str(value, "mime", l->mime, sizeof(l->mime));
+	}
+	if (json_span_member(value, "status", &span) &&
+	    json_span_get_int64(span, &status) && status > 0 && status < 1000)
+		l->http_status = (int)status;
+	l->redirected = l->redirected || load_flag(value, "redirected");
+	l->partial = load_flag(value, "partial");
+}
+
+static void
+load_on_stable(struct cdp *cdp, const struct cdp_reply *r, void *arg)
+{
+	struct page *p = arg;
+	struct page_load *l = &p->load;
+	char message[PAGE_MESSAGE_MAX];
+	struct json_span result, value;
+
+	if (r->status == CDP_GONE) {
+		page_finish(p, PAGE_GONE, r->message);
+		return;
+	}
+	if (r->status != CDP_OK) {
+		load_retry(p);
+		return;
+	}
+	if (!json_span_member(r->result, "result", &result) ||
+	    !json_span_member(result, "value", &value)) {
+		(void)script_failure(r->result, message, sizeof(message));
+		page_finish(p, PAGE_NAVIGATION_FAILED, message);
+		return;
+	}
+	load_read_state(l, value);
+	l->scripting = false;
+	l->settled = true;
+	if (l->leaving)
+		page_pause(p, LOAD_LEAVING_MS);
+	else
+		page_finish(p, PAGE_OK, "");
+}
+
+void
+load_on_world(struct page *p)
+{
+	const struct page_load *l = &p->load;
+	struct buf args, text;
+	struct json_writer w;
+	char head[160];
+	struct iovec iov[5];
+
+	buf_init(&args, PAGE_URL_MAX_BYTES * 6 + 256);
+	buf_init(&text, PAGE_URL_MAX_BYTES * 12 + 256);
+	json_writer_init(&w, &args);
+	json_write_begin_object(&w);
+	json_put_str(&w, "asked", l->asked);
+	json_put_int64(&w, "graceMs", l->opts.load_grace_ms);
+	json_put_int64(&w, "stableMs", l->opts.stable_timeout_ms);
+	json_write_end_object(&w);
+	(void)script_add_json_text(&text, (const char *)args.data, args.len);
+	iov[0].iov_base = head;
+	iov[0].iov_len = (size_t)snprintf(head, sizeof(head),
+	    "{\"contextId\":%lld,\"returnByValue\":true,\"awaitPromise\":true,"
+	    "\"expression\":\"",
+	    (long long)p->context);
+	iov[1] = SCRIPT_IOV(stable);
+	iov[2] = SCRIPT_LITERAL("(");
+	iov[3] = (struct iovec){ text.data, text.len };
+	iov[4] = SCRIPT_LITERAL(")\"}");
+	cdp_call(p->browser->cdp, p->session, "Runtime.evaluate", iov, 5,
+	    l->opts.timeout_ms + PAGE_RECOVER_MS, load_on_stable, p);
+	buf_clear(&args);
+	buf_clear(&text);
+}
+
+/* A new main document: the one asked for, or where the page itself went. */
+static void
+load_on_document(struct page *p, struct json_span params)
+{
+	struct page_load *l = &p->load;
+	struct json_span frame, parent;
+
+	if (!json_span_member(params, "frame", &frame) ||
+	    json_span_member(frame, "parentId", &parent))
+		return;
+	p->context = 0;
+	p->loader[0] = '\0';
+	(void)page_member_str(frame, "loaderId", p->loader, sizeof(p->loader));
+	if ((p->op != OP_NAVIGATE && p->op != OP_STABLE) ||
+	    p->late_status != PAGE_OK || !l->replied)
+		return;
+	if (!l->committed) {
+		if (strcmp(p->loader, l->loader) != 0)
+			return;
+		l->committed = true;
+	} else
+		l->redirected = true;
+	l->leaving = false;
+	load_start_script(p);
+}
+
+static bool
+load_is_main_frame(const struct page *p, struct json_span params)
+{
+	struct json_span id;
+
+	return json_span_member(params, "frameId", &id) &&
+	    json_span_str_eq(id, p->target);
+}
+
+/* The main frame has nothing more to load. */
+static void
+load_on_stopped(struct page *p)
+{
+	struct page_load *l = &p->load;
+
+	if (!l->replied)
+		return;
+	l->leaving = false;
+	if (l->settled)
+		page_finish(p, PAGE_OK, "");
+	else if (!l->committed) {
+		/* Its commit was not reported; what is there now is it. */
+		l->committed = true;
+		load_start_script(p);
+	}
+}
+
+void
+load_on_event(struct page *p, const struct cdp_event *ev)
+{
+	struct json_span span;
+	int64_t delay_s;
+
+	if (ev->kind == CDP_EV_FRAME_NAVIGATED) {
+		load_on_document(p, ev->params);
+		return;
+	}
+	if ((p->op != OP_NAVIGATE && p->op != OP_STABLE) ||
+	    p->late_status != PAGE_OK || !load_is_main_frame(p, ev->params))
+		return;
+	switch (ev->kind) {
+	case CDP_EV_FRAME_REQUESTED:
+		if (json_span_member(ev->params, "disposition", &span) &&
+		    json_span_str_eq(span, "currentTab"))
+			p->load.leaving = p->load.committed;
+		break;
+	case CDP_EV_FRAME_SCHEDULED:
+		if (json_span_member(ev->params, "delay", &span) &&
+		    json_span_get_int64(span, &delay_s) && delay_s <= 1)
+			p->load.leaving = p->load.committed;
+		break;
+	case CDP_EV_FRAME_STOPPED:
+		load_on_stopped(p);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Ends the operation when the answer to Page.navigate says it failed. */
+static bool
+load_failed(struct page *p, const struct cdp_reply *r)
+{
+	struct page_load *l = &p->load;
+	char text[PAGE_MESSAGE_MAX] = "";
+
+	if (r->status == CDP_GONE) {
+		page_finish(p, PAGE_GONE, r->message);
+		return true;
+	}
+	if (r->status == CDP_TIMEOUT) {
+		page_recover(p, PAGE_NAVIGATION_TIMEOUT,
+		    "the server did not answer in time");
+		return true;
+	}
+	if (r->status == CDP_ERROR) {
+		page_finish(p, PAGE_BAD_URL, r->message);
+		return true;
+	}
+	if (load_flag(r->result, "isDownload")) {
+		page_finish(p, PAGE_DOWNLOAD,
+		    "the address is a file to download, not a page");
+		return true;
+	}
+	if (!page_member_str(r->result, "errorText", text, sizeof(text)) ||
+	    text[0] == '\0')
+		return false;
+	/* An error status without a body: Chromium shows a page of its own. */
+	if (strcmp(text, "net::ERR_HTTP_RESPONSE_CODE_FAILURE") == 0) {
+		l->error_page = true;
+		return false;
+	}
+	page_finish(p, PAGE_NAVIGATION_FAILED, text);
+	return true;
+}
+
+static void
+load_on_navigate(struct cdp *cdp, const struct cdp_reply *r, void *arg)
+{
+	struct page *p = arg;
+	struct page_load *l = &p->load;
+
+	if (load_failed(p, r))
+		return;
+	l->replied = true;
+	if (!page_member_str(
+		r->result, "loaderId", l->loader, sizeof(l->loader)) ||
+	    strcmp(l->loader, p->loader) == 0) {
+		/* The same document (a fragment), or its commit came first. */
+		l->committed = true;
+		load_start_script(p);
+	}
+}
+
+/* Takes the operation; false when the page is not free for it. */
+static bool
+load_begin(struct page *p, enum page_op op, const char *url,
+    const struct page_nav_options *opts, page_nav_cb *cb, void *arg)
+{
+	struct page_load *l = &p->load;
+
+	MAGIC_CHECK(p, PAGE_MAGIC);
+	if (!page_is_open(p) || p->op != OP_NONE)
+		return false;
+	memset(l, 0, sizeof(*l));
+	if (opts != NULL)
+		l->opts = *opts;
+	if (l->opts.timeout_ms <= 0)
+		l->opts.timeout_ms = PAGE_NAVIGATE_TIMEOUT_MS;
+	if (l->opts.stable_timeout_ms <= 0)
+		l->opts.stable_timeout_ms = PAGE_STABLE_MS;
+	if (l->opts.load_grace_ms <= 0)
+		l->opts.load_grace_ms = PAGE_GRACE_MS;
+	l->started_ms = clock_mono_ms();
+	snprintf(l->asked, sizeof(l->asked), "%s", url);
+	p->cb.nav = cb;
+	page_begin(p, op, l->opts.timeout_ms, arg);
+	return true;
+}
+
+bool
+page_navigate(struct page *p, const char *url,
+    const struct page_nav_options *opts, page_nav_cb *cb, void *arg)
+{
+	const char *why;
+
+	if (!load_begin(p, OP_NAVIGATE, url, opts, cb, arg))
+		return false;
+	if (!page_url_allowed(url, p->browser->options.allow_data_urls, &why)) {
+		page_finish_later(p, PAGE_BAD_URL, why);
+		return true;
+	}
+	page_send(p, "Page.navigate", "url", url,
+	    p->load.opts.timeout_ms + PAGE_RECOVER_MS, load_on_navigate);
+	return true;
+}
+
+bool
+page_wait_stable(struct page *p, int timeout_ms, page_nav_cb *cb, void *arg)
+{
+	struct page_nav_options opts = { .stable_timeout_ms = timeout_ms };
+
+	if (timeout_ms > 0)
+		opts.timeout_ms = timeout_ms + PAGE_GRACE_MS;
+	if (!load_begin(p, OP_STABLE, "", &opts, cb, arg))
+		return false;
+	p->load.replied = p->load.committed = true;
+	load_start_script(p);
+	return true;
+}

@@ -1,0 +1,1 @@
+// pagetype: which of the known kinds the page is.

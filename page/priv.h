@@ -1,0 +1,161 @@
+/* priv: what the sources of page/ share; nobody else includes it. */
+#ifndef PAGE_PRIV_H
+#define PAGE_PRIV_H
+
+#include <sys/queue.h>
+
+#include <event2/event.h>
+
+#include "cdp/cdp.h"
+#include "common/buf.h"
+#include "page/browser.h"
+#include "page/page.h"
+
+#define PAGE_MAGIC            0x70616731u
+#define BROWSER_MAGIC         0x62727731u
+
+#define BROWSER_UNCLAIMED_MAX 32
+#define PAGE_ID_MAX           CDP_SESSION_ID_MAX
+#define PAGE_MIME_MAX         128
+#define PAGE_MESSAGE_MAX      512
+#define PAGE_OPEN_MS          10000
+#define PAGE_CALL_MS          5000
+#define PAGE_RECOVER_MS       1000
+#define PAGE_STABLE_MS        3000
+#define PAGE_GRACE_MS         5000
+#define PAGE_DIALOGS_MAX      20 /* of one operation, then its script is stopped */
+#define PAGE_JSON_MAX         ((size_t)32 << 20)
+
+enum page_state {
+	STATE_OPENING,
+	STATE_OPEN,
+	STATE_LOST
+};
+
+enum page_op {
+	OP_NONE,
+	OP_OPEN,
+	OP_NAVIGATE,
+	OP_STABLE,
+	OP_EVAL,
+	OP_EXTRACT
+};
+
+struct page_load {
+	struct page_nav_options opts;
+	int64_t started_ms;
+	unsigned restarts;
+	bool replied;    /* Page.navigate was answered */
+	bool committed;  /* the document it asked for is there */
+	bool error_page; /* empty body with an error status */
+	bool scripting;  /* the stable script is under way */
+	bool settled;    /* it ended; something else is waited for */
+	bool leaving;    /* the page itself asked for another document */
+	bool redirected;
+	bool partial;
+	int http_status;
+	char asked[PAGE_URL_MAX_BYTES + 1];
+	char loader[PAGE_ID_MAX + 1];
+	char url[PAGE_URL_MAX_BYTES + 1];
+	char mime[PAGE_MIME_MAX];
+};
+
+struct page {
+	uint32_t magic;
+	TAILQ_ENTRY(page) next;
+	struct browser *browser;
+	struct cdp_session *session;
+	enum page_state state;
+	enum page_op op;
+	union {
+		page_cb *open;
+		page_nav_cb *nav;
+		page_result_cb *result;
+	} cb;
+	void *arg;
+	bool closing;
+	page_cb *close_cb;
+	void *close_arg;
+	struct event *deadline;       /* of the operation */
+	struct event *pause;          /* a wait inside it */
+	struct event *farewell;       /* ends a close that needs no answer */
+	unsigned dialogs;             /* since the operation began */
+	enum page_status late_status; /* what the recovery will report */
+	char late_message[PAGE_MESSAGE_MAX];
+	int64_t context; /* isolated world of the current document; 0: none */
+	char loader[PAGE_ID_MAX + 1]; /* document that is shown */
+	char target[PAGE_ID_MAX + 1]; /* also the id of its main frame */
+	struct buf script; /* expression kept until its world exists */
+	int script_timeout_ms;
+	struct page_extract_options extract_opts;
+	struct page_load load;
+	struct page_counters counters;
+};
+
+TAILQ_HEAD(page_list, page);
+
+struct browser {
+	uint32_t magic;
+	struct event_base *base;
+	struct cdp *cdp;
+	const struct browser_ops *ops;
+	void *ctx;
+	struct browser_options options;
+	struct page_list pages;
+	int npages;
+	struct { /* attached before anybody said whose they are */
+		char target[PAGE_ID_MAX + 1];
+		char session[PAGE_ID_MAX + 1];
+	} unclaimed[BROWSER_UNCLAIMED_MAX];
+	unsigned next_unclaimed;
+	bool ready;
+	bool gone;
+	bool stuck;
+	char why[PAGE_MESSAGE_MAX];
+};
+
+/* browser.c */
+void browser_warn(struct browser *, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The tab of a page has its name now: adopts it if it was attached before. */
+void browser_claim_target(struct browser *, struct page *);
+void browser_report_stuck(struct browser *, const char *why);
+
+/* page.c */
+void page_adopt(struct page *, const char *session, size_t len);
+void page_on_crash(struct page *);
+void page_on_lost(struct page *, enum page_status, const char *message);
+void page_free(struct page **);
+void page_begin(struct page *, enum page_op, int timeout_ms, void *arg);
+/* Ends the operation under way and calls its callback: the last thing done. */
+void page_finish(struct page *, enum page_status, const char *message);
+void page_finish_json(struct page *, const char *json, size_t len);
+/* As page_finish, but from the loop. */
+void page_finish_later(struct page *, enum page_status, const char *message);
+void page_pause(struct page *, int ms);
+/* Sends {"key":"value"} or nothing with a NULL key. */
+void page_send(struct page *, const char *method, const char *key,
+    const char *value, int timeout_ms, cdp_reply_cb *);
+bool page_member_str(struct json_span, const char *key, char *dst, size_t);
+
+/* recover.c */
+void page_recover(struct page *, enum page_status, const char *message);
+void page_close_target(struct page *, cdp_reply_cb *);
+
+/* navigate.c */
+void load_on_event(struct page *, const struct cdp_event *);
+void load_on_pause(struct page *);
+void load_on_world(struct page *);
+void load_result(
+    const struct page *, enum page_status, const char *, struct page_nav *);
+
+/* script.c */
+/* Makes the isolated world of the current document, then goes on by op. */
+void script_need_world(struct page *);
+void script_on_world(struct page *);
+/* Adds JSON text to an expression that is itself inside a JSON string. */
+bool script_add_json_text(struct buf *, const char *, size_t len);
+/* What a page's script said when it failed; never NULL. */
+enum page_status script_failure(struct json_span result, char *dst, size_t);
+
+#endif

@@ -1,0 +1,68 @@
+/*
+ * The ladder for a tab that does not answer, in the worker: stop its script
+ * and its loading; if it then answers it may be used again; if not, close it
+ * (the browser does that without the page's help); if even that is not
+ * answered, only the end of the cell helps, which is for others to do.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "page/priv.h"
+
+void
+page_close_target(struct page *p, cdp_reply_cb *cb)
+{
+	char params[PAGE_ID_MAX + 32];
+	struct iovec iov = { params, 0 };
+
+	iov.iov_len = (size_t)snprintf(
+	    params, sizeof(params), "{\"targetId\":\"%s\"}", p->target);
+	cdp_call(p->browser->cdp, NULL, "Target.closeTarget", &iov, 1,
+	    PAGE_RECOVER_MS, cb, p);
+}
+
+static void
+recover_on_closed(struct cdp *cdp, const struct cdp_reply *r, void *arg)
+{
+	struct page *p = arg;
+
+	if (r->status == CDP_TIMEOUT)
+		browser_report_stuck(
+		    p->browser, "a tab could not be closed within 1 s");
+	p->target[0] = '\0';
+	page_on_lost(p, p->late_status, p->late_message);
+}
+
+static void
+recover_on_probe(struct cdp *cdp, const struct cdp_reply *r, void *arg)
+{
+	struct page *p = arg;
+
+	if (r->status == CDP_OK || r->status == CDP_ERROR)
+		page_finish(p, p->late_status, p->late_message);
+	else if (r->status == CDP_GONE)
+		page_finish(p, PAGE_GONE, r->message);
+	else
+		page_close_target(p, recover_on_closed);
+}
+
+void
+page_recover(struct page *p, enum page_status status, const char *message)
+{
+	struct cdp *cdp = p->browser->cdp;
+
+	if (p->late_status != PAGE_OK)
+		return;
+	p->late_status = status;
+	snprintf(p->late_message, sizeof(p->late_message), "%s", message);
+	event_del(p->deadline);
+	event_del(p->pause);
+	cdp_forget(cdp, p);
+	p->context = 0;
+	cdp_call(cdp, p->session, "Runtime.terminateExecution", NULL, 0,
+	    PAGE_RECOVER_MS, NULL, NULL);
+	cdp_call(cdp, p->session, "Page.stopLoading", NULL, 0, PAGE_RECOVER_MS,
+	    NULL, NULL);
+	page_send(p, "Runtime.evaluate", "expression", "1", PAGE_RECOVER_MS,
+	    recover_on_probe);
+}

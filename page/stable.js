@@ -1,0 +1,125 @@
+// stable: ends when the document is loaded and quiet. Runs in an isolated
+// world from the moment the document is committed, so it waits for load inside
+// the page. Answers {url, status, mime, redirected, partial}.
+//
+// Loaded: the load event; or, when something hangs, graceMs after
+// DOMContentLoaded (half of it when nothing at all arrived meanwhile); or, when
+// even the parser stands still, twice graceMs if there is text to read. Then
+// the answer is partial.
+// Quiet: a page that ran no script cannot change. Else two frames without a
+// mutation; a page that does change is waited for until it rests for 150 ms, at
+// most stableMs; so is one that says of a part of it that it is busy.
+(function (o) {
+  const QUIET_MS = 150;
+  const doc = document;
+  const now = () => performance.now();
+  const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+  // A window that is not drawn gets no frames; it must not wait for ever.
+  const frame = () => new Promise((done) => {
+    requestAnimationFrame(done);
+    setTimeout(done, 100);
+  });
+
+  const navigation = () => performance.getEntriesByType("navigation")[0];
+
+  function ranScripts() {
+    for (const s of doc.scripts) {
+      if (!s.type || /^(module|(text|application)\/(x-)?(java|ecma)script)$/i.test(s.type.trim()))
+        return true;
+    }
+    if (performance.getEntriesByType("resource").some(
+      (e) => /^(script|fetch|xmlhttprequest|beacon)$/.test(e.initiatorType)))
+      return true;
+    return doc.querySelector("body[onload],img[onload],img[onerror],iframe,frame,object,embed") !== null;
+  }
+
+  function loaded() {
+    if (doc.readyState === "complete")
+      return Promise.resolve(false);
+    return new Promise((done) => {
+      let interactive = doc.readyState === "loading" ? 0 : now();
+      let seen = "";
+      let changed = now();
+      const finish = (partial) => {
+        clearInterval(timer);
+        done(partial);
+      };
+      const look = () => {
+        const t = now();
+        const sign = doc.getElementsByTagName("*").length + "/" +
+          performance.getEntriesByType("resource").length;
+        if (sign !== seen) {
+          seen = sign;
+          changed = t;
+        }
+        if (interactive) {
+          if (t - interactive >= o.graceMs ||
+              (t - interactive >= o.graceMs / 2 && t - changed >= o.graceMs / 2))
+            finish(true);
+        } else if (t - changed >= 2 * o.graceMs && doc.body &&
+                   doc.body.textContent.trim() !== "")
+          finish(true);
+      };
+      const timer = setInterval(look, 100);
+      doc.addEventListener("readystatechange", () => {
+        if (doc.readyState === "complete")
+          finish(false);
+        else
+          interactive = interactive || now();
+      });
+    });
+  }
+
+  // readystatechange comes just before the load event; the handlers of load
+  // have run when the next task does.
+  async function quiet() {
+    let last = 0;
+    const watch = new MutationObserver(() => {
+      last = now();
+    });
+    watch.observe(doc, {subtree: true, childList: true, attributes: true, characterData: true});
+    const start = now();
+    await frame();
+    await frame();
+    while (now() - start < o.stableMs) {
+      const rest = last === 0 ? 0 : last + QUIET_MS - now();
+      if (rest > 0)
+        await sleep(rest);
+      else if (doc.querySelector('[aria-busy="true"]') !== null)
+        await sleep(50);
+      else
+        break;
+    }
+    watch.disconnect();
+  }
+
+  function plain(url) {
+    const at = url.indexOf("#");
+    return at < 0 ? url : url.slice(0, at);
+  }
+
+  function redirected(entry) {
+    if (!o.asked || !entry)
+      return false;
+    try {
+      return entry.redirectCount > 0 ||
+        plain(new URL(o.asked).href) !== plain(new URL(entry.name).href);
+    } catch {
+      return false;
+    }
+  }
+
+  return (async () => {
+    const partial = await loaded();
+    if (ranScripts())
+      await quiet();
+    const entry = navigation();
+    return {
+      url: location.href,
+      status: (/^http/.test(location.protocol) && entry && entry.responseStatus) || 0,
+      mime: doc.contentType || "",
+      redirected: redirected(entry),
+      partial,
+    };
+  })();
+})
