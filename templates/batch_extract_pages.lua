@@ -1,0 +1,285 @@
+-- batch_extract_pages: reads up to 1000 pages through a sliding window of tabs
+-- and says of each what it is: title, type, elements, sections. One page's
+-- failure is an item's failure, never the run's.
+local json = ...
+
+local integer = function(min, max, default)
+	return { type = "integer", minimum = min, maximum = max,
+		default = default }
+end
+local boolean = function(default)
+	return { type = "boolean", default = default }
+end
+local nullable = function(name)
+	return { type = { name, "null" } }
+end
+
+local template = {
+	id = "batch_extract_pages",
+	version = "1.0.0",
+	name = "Extract many pages",
+	description = "Opens every address, waits until the page is stable and "
+		.. "extracts its title, type, elements and content. Pages are "
+		.. "read several at a time; a page that fails is reported as a "
+		.. "failed item.",
+	inputs = {
+		type = "object",
+		additionalProperties = false,
+		required = { "urls" },
+		properties = {
+			urls = {
+				type = "array",
+				minItems = 1,
+				maxItems = 1000,
+				items = { type = "string", maxLength = 2048 },
+				description = "Addresses, http or https.",
+			},
+			extract = {
+				type = "object",
+				additionalProperties = false,
+				properties = {
+					pageInfo = boolean(true),
+					content = boolean(true),
+					readability = boolean(false),
+					maxElements = integer(1, 1000, 50),
+					maxContentLength =
+						integer(1, 50000, 4000),
+				},
+				description = "What to extract of each page.",
+			},
+			concurrency = integer(1, 5, 3),
+			csv = boolean(false),
+		},
+	},
+	outputs = {
+		type = "object",
+		required = { "summary", "items" },
+		properties = {
+			summary = {
+				type = "object",
+				required = { "total", "succeeded", "failed" },
+				properties = {
+					total = integer(0, 1000),
+					succeeded = integer(0, 1000),
+					failed = integer(0, 1000),
+				},
+			},
+			items = {
+				type = "array",
+				items = {
+					type = "object",
+					required = { "url", "success" },
+					properties = {
+						url = { type = "string" },
+						finalUrl = nullable("string"),
+						status = nullable("integer"),
+						title = nullable("string"),
+						pageType = nullable("string"),
+						elementCount =
+							nullable("integer"),
+						contentSections =
+							nullable("integer"),
+						success = { type = "boolean" },
+						attempts = { type = "integer" },
+						elapsedMs = {
+							type = "integer" },
+						error = {
+							type = "object",
+							required = {
+								"errorCode",
+								"message" },
+							properties = {
+								errorCode = {
+									type =
+									"string",
+								},
+								message = {
+									type =
+									"string",
+								},
+								cause = {
+									type =
+									"string",
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+	},
+	limits = { maxUrls = 1000, maxConcurrency = 5, maxTimeoutMs = 600000 },
+	trustLevelSupport = { "local", "remote" },
+	executionMode = "auto",
+	syncUpTo = { input = "urls", max = 10 },
+	supportsPartialSuccess = true,
+	partialSuccessThreshold = 0.5,
+	restartSafe = true,
+	items = true,
+	resources = "text",
+	exampleInputs = {
+		urls = { "https://example.com/", "https://example.org/" },
+		extract = { pageInfo = true, content = true },
+		concurrency = 3,
+		csv = true,
+	},
+	errorCodes = { "NAVIGATION_TIMEOUT", "PAGE_CRASHED",
+		"STEP_EXECUTION_FAILED", "INVALID_PARAMETER" },
+}
+
+local CSV_COLUMNS = { "url", "finalUrl", "status", "title", "pageType",
+	"elementCount", "contentSections", "success", "errorCode",
+	"errorMessage", "elapsedMs", "attempts" }
+
+-- RFC 4180. A cell that a spreadsheet would take for a formula gets an
+-- apostrophe in front.
+local function csv_cell(value)
+	if value == nil then
+		return ""
+	end
+	local text = tostring(value)
+	if type(value) == "string" and text:find("^[=+%-@\t\r]") then
+		text = "'" .. text
+	end
+	if text:find('[",\r\n]') then
+		text = '"' .. text:gsub('"', '""') .. '"'
+	end
+	return text
+end
+
+local function csv_row(cells, n)
+	local row = {}
+	for i = 1, n do
+		row[i] = csv_cell(cells[i])
+	end
+	return table.concat(row, ",") .. "\r\n"
+end
+
+local function cut(text, max)
+	if type(text) ~= "string" or #text <= max then
+		return text
+	end
+	local last = max
+	while last > 0 and (text:byte(last + 1) & 0xc0) == 0x80 do
+		last = last - 1
+	end
+	return text:sub(1, last)
+end
+
+local function read_page(tab, url, extract)
+	local nav, err = tab:navigate(url)
+	if not nav then
+		return nil, nil, err
+	end
+	local doc
+	doc, err = tab:extract(extract)
+	return nav, doc, err
+end
+
+-- Once more, in a fresh tab, when the page hung or crashed.
+local function read_with_retry(tab, url, extract)
+	local nav, doc, err = read_page(tab, url, extract)
+	if not err or not err.needsFresh then
+		return nav, doc, err, 1
+	end
+	tab:fresh()
+	nav, doc, err = read_page(tab, url, extract)
+	if err and err.needsFresh then
+		tab:fresh()
+	end
+	return nav, doc, err, 2
+end
+
+local function make_record(url, nav, doc, err)
+	local record = { url = url, success = err == nil }
+	if nav then
+		record.finalUrl = cut(nav.finalUrl, 2048)
+		record.status = nav.status
+	end
+	if doc then
+		record.title = cut(doc:get("pageInfo", "title")
+			or doc:get("content", "title"), 1024)
+		record.pageType = doc:get("pageInfo", "type")
+		record.elementCount = doc:get("pageInfo", "totalElements")
+		if doc:at("content") then
+			record.contentSections = doc:len("content", "sections")
+		end
+	end
+	if err then
+		record.error = { errorCode = err.code, cause = err.cause,
+			message = cut(err.message, 1024) }
+	end
+	return record
+end
+
+local function full_item(record, nav, doc)
+	local full = {}
+	for key, value in pairs(record) do
+		full[key] = value
+	end
+	if nav then
+		full.mime = nav.mime
+		full.partial = nav.partial or nil
+	end
+	if doc then
+		full.pageInfo = doc:at("pageInfo")
+		full.content = doc:at("content")
+		full.readability = doc:at("readability")
+	end
+	return full
+end
+
+local function record_row(r)
+	local err = r.error or {}
+	return csv_row({ r.url, r.finalUrl, r.status, r.title, r.pageType,
+		r.elementCount, r.contentSections, r.success, err.errorCode,
+		err.message, r.elapsedMs, r.attempts }, #CSV_COLUMNS)
+end
+
+local function declare_artifacts(ctx)
+	ctx:collect { part = 0, kind = "extraction", mime = "application/json",
+		name = "extraction.json", prefix = "[\n", separator = ",\n",
+		suffix = "\n]\n" }
+	if ctx.inputs.csv then
+		ctx:collect { part = 1, kind = "csv",
+			mime = "text/csv; charset=utf-8; header=present",
+			name = "items.csv",
+			prefix = csv_row(CSV_COLUMNS, #CSV_COLUMNS) }
+	end
+end
+
+function template.run(ctx)
+	local inputs = ctx.inputs
+	local urls = inputs.urls
+	local counts = { total = #urls, succeeded = 0, failed_items = 0,
+		done_before = 0 }
+
+	ctx:total(#urls)
+	declare_artifacts(ctx)
+	local function read_item(tab, url, index)
+		if ctx:item_done(index, url) then
+			counts.done_before = counts.done_before + 1
+			return
+		end
+		local started = ctx:clock()
+		local nav, doc, err, attempts =
+			read_with_retry(tab, url, inputs.extract)
+		local record = make_record(url, nav, doc, err)
+		record.elapsedMs = ctx:clock() - started
+		record.attempts = attempts
+		local name = record.success and "succeeded" or "failed_items"
+		counts[name] = counts[name] + 1
+		ctx:item { index = index, key = url, ok = record.success,
+			record = record, parts = {
+				[0] = full_item(record, nav, doc),
+				[1] = inputs.csv and record_row(record) or nil,
+			} }
+	end
+	ctx:step("extract_pages", function()
+		ctx:each(urls, inputs.concurrency or 3, read_item)
+		return counts
+	end)
+	return {}
+end
+
+return template
