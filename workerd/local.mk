@@ -1,1 +1,43 @@
-# workerd/
+# workerd/: one run's worker: CDP on one side, supervisord on the other, the
+# template's Lua program between them. The library is for the unit test.
+noinst_LIBRARIES += workerd/libworkerd.a
+workerd_libworkerd_a_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)
+workerd_libworkerd_a_SOURCES = \
+	workerd/ctx.c \
+	workerd/describe.c \
+	workerd/describe.h \
+	workerd/items.c \
+	workerd/lua_json.c \
+	workerd/lua_json.h \
+	workerd/report.c \
+	workerd/report.h \
+	workerd/run.c \
+	workerd/run.h \
+	workerd/sched.c \
+	workerd/sched.h \
+	workerd/tab.c \
+	workerd/vm.c \
+	workerd/vm.h \
+	workerd/vm_base.c \
+	workerd/vm_pattern.c \
+	workerd/vm_pattern.h \
+	workerd/vm_string.c
+nodist_workerd_libworkerd_a_SOURCES = workerd/prelude.lua.inc
+
+workerd/prelude.lua.inc: workerd/prelude.lua templates/embed.sh
+	$(AM_V_GEN)$(MKDIR_P) workerd && $(SHELL) \
+	    $(srcdir)/templates/embed.sh \
+	    $(srcdir)/workerd/prelude.lua >$@.tmp && mv $@.tmp $@
+
+workerd/libworkerd_a-run.$(OBJEXT): workerd/prelude.lua.inc
+BUILT_SOURCES += workerd/prelude.lua.inc
+CLEANFILES += workerd/prelude.lua.inc
+EXTRA_DIST += workerd/prelude.lua
+
+check_PROGRAMS += t/unit/worker_lua_test
+t_unit_worker_lua_test_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)
+t_unit_worker_lua_test_SOURCES = t/unit/worker_lua_test.c t/unit/tap.h
+t_unit_worker_lua_test_LDADD = workerd/libworkerd.a templates/libtemplates.a \
+	ipc/libipc.a json/libjson.a model/libmodel.a common/libcommon.a \
+	$(LUA_LIBS) $(EVENT_LIBS) $(MSGPACK_LIBS) $(PCRE2_LIBS) $(BSD_LIBS)
+TESTS += t/unit/worker_lua_test

@@ -1,0 +1,114 @@
+/*
+ * describe: what `workerd --describe` sends. Runs in workerd only, in a cell
+ * without browser; supervisord never executes Lua itself.
+ */
+#include <string.h>
+
+#include <lauxlib.h>
+#include <lua.h>
+
+#include "common/log.h"
+#include "model/limits.h"
+#include "templates/builtin.h"
+#include "workerd/describe.h"
+#include "workerd/lua_json.h"
+#include "workerd/report.h"
+#include "workerd/vm.h"
+
+#define DESCRIBE_STEPS  UINT64_C(10000000)
+#define DESCRIBE_MEMORY ((size_t)16 << 20)
+
+struct describe {
+	const struct builtin *template;
+	struct buf *out;
+};
+
+static int
+describe(lua_State *L)
+{
+	struct describe *d = lua_touserdata(L, 1);
+	const struct builtin *t = d->template;
+	const char *text;
+	size_t len;
+
+	lua_json_open(L);
+	lua_pushfstring(L, "=%s", t->id);
+	if (vm_load_text(L, lua_tostring(L, -1), t->text, t->len) != LUA_OK)
+		return lua_error(L);
+	lua_json_push_lib(L);
+	lua_call(L, 1, 1);
+	luaL_argcheck(L, lua_istable(L, -1), 1, "the program gives no table");
+	lua_getfield(L, -1, "run");
+	if (!lua_isfunction(L, -1))
+		return luaL_error(L, "no run function");
+	lua_pop(L, 1);
+	lua_pushnil(L);
+	lua_setfield(L, -2, "run");
+	lua_getfield(L, -1, "id");
+	text = lua_tostring(L, -1);
+	if (text == NULL || strcmp(text, t->id) != 0)
+		return luaL_error(L, "the id is not %s", t->id);
+	lua_pop(L, 1);
+	lua_json_encode(L, -1);
+	text = lua_tolstring(L, -1, &len);
+	if (!buf_add(d->out, text, len))
+		return luaL_error(L, "the metadata is too long");
+	return 0;
+}
+
+bool
+describe_template(const struct builtin *template, struct buf *out, char *errbuf,
+    size_t errsize)
+{
+	const struct vm_limits limits = { DESCRIBE_MEMORY, DESCRIBE_STEPS,
+		DESCRIBE_STEPS };
+	struct describe d = { template, out };
+	struct vm *vm;
+	bool ok;
+
+	vm = vm_new(&limits);
+	if (vm == NULL) {
+		strlcpy(errbuf, "out of memory", errsize);
+		return false;
+	}
+	ok = vm_protect(vm, describe, &d, errbuf, errsize);
+	vm_free(&vm);
+	return ok;
+}
+
+static bool
+send_chunks(struct chan *chan, const struct buf *doc)
+{
+	size_t offset = 0;
+
+	while (offset < doc->len) {
+		size_t n = doc->len - offset;
+
+		n = n < LIMIT_CHUNK_BYTES ? n : LIMIT_CHUNK_BYTES;
+		if (!report_meta(
+			chan, doc->data + offset, n, offset + n == doc->len))
+			return false;
+		offset += n;
+	}
+	return true;
+}
+
+bool
+describe_send(struct chan *chan)
+{
+	const struct builtin *t;
+	struct buf doc;
+	char why[256];
+	bool ok = true;
+
+	buf_init(&doc, DESCRIBE_MAX_BYTES);
+	for (size_t i = 0; ok && (t = builtin_at(i)) != NULL; i++) {
+		buf_reset(&doc);
+		if (describe_template(t, &doc, why, sizeof(why)))
+			ok = send_chunks(chan, &doc);
+		else
+			log_err("template %s: %s", t->id, why);
+	}
+	buf_clear(&doc);
+	return ok && report_describe_done(chan);
+}

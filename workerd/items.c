@@ -1,0 +1,259 @@
+/*
+ * items: what a run produces, sent in chunks that wait when supervisord is
+ * slower than the pages. Runs in workerd only, in the template's coroutines.
+ * An item is journaled by supervisord when its end arrives; one that was
+ * journaled is never sent again.
+ */
+#include <string.h>
+
+#include <sys/types.h>
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <sha2.h>
+
+#include "ipc/chan.h"
+#include "workerd/lua_json.h"
+#include "workerd/run.h"
+
+#define MAX_SLOTS 16
+
+/* Where the values of a sending function lie on its stack. */
+enum {
+	ARG = 1,
+	SENDING,
+	RECORD,
+	PARTS
+};
+
+struct sending {
+	struct report_item item;
+	int slot;
+	int part;
+	size_t offset;
+};
+
+static void
+digest_of(const char *text, size_t len, uint8_t ret[REPORT_DIGEST_BYTES])
+{
+	uint8_t whole[SHA256_DIGEST_LENGTH];
+	SHA2_CTX sha;
+
+	SHA256Init(&sha);
+	SHA256Update(&sha, (const uint8_t *)text, len);
+	SHA256Final(whole, &sha);
+	memcpy(ret, whole, REPORT_DIGEST_BYTES);
+}
+
+/* item_done(index, key): journaled by an earlier attempt of this run? */
+static int
+item_done(lua_State *L)
+{
+	struct run *run = run_of(L);
+	lua_Integer index = luaL_checkinteger(L, 1);
+	size_t len;
+	const char *key = luaL_checklstring(L, 2, &len);
+	uint8_t digest[REPORT_DIGEST_BYTES];
+	const struct run_item *item;
+
+	luaL_argcheck(L, index >= 1 && index <= LIMIT_ITEMS, 1, "1..1000");
+	item = &run->items[index - 1];
+	digest_of(key, len, digest);
+	lua_pushboolean(
+	    L, item->done && memcmp(item->digest, digest, sizeof(digest)) == 0);
+	return 1;
+}
+
+/* Leaves the bytes of the value on top: a string as it is, else its JSON. */
+static void
+to_bytes(lua_State *L)
+{
+	if (lua_isnil(L, -1) || lua_type(L, -1) == LUA_TSTRING)
+		return;
+	lua_json_encode(L, -1);
+	lua_remove(L, -2);
+}
+
+static int
+send_item(lua_State *L, void *arg)
+{
+	struct run *run = run_of(L);
+	struct sending *s = lua_touserdata(L, SENDING);
+	const char *data;
+	size_t len, n;
+
+	(void)arg;
+	for (; s->part < LIMIT_ARTIFACT_PARTS; s->part++, s->offset = 0) {
+		data = lua_tolstring(L, PARTS + s->part, &len);
+		while (data != NULL && s->offset < len) {
+			if (report_congested(run->chan))
+				return run_wait_drained(L, run, send_item);
+			n = len - s->offset;
+			n = n < LIMIT_CHUNK_BYTES ? n : LIMIT_CHUNK_BYTES;
+			run_sent(L,
+			    report_item_data(run->chan, s->item.index, s->part,
+				data + s->offset, n));
+			s->offset += n;
+		}
+	}
+	if (report_congested(run->chan))
+		return run_wait_drained(L, run, send_item);
+	s->item.done = ++run->items_done;
+	data = lua_tolstring(L, RECORD, &len);
+	run_sent(L, report_item_end(run->chan, &s->item, data, len));
+	return 0;
+}
+
+static void
+push_parts(lua_State *L)
+{
+	lua_getfield(L, ARG, "parts");
+	for (int i = 0; i < LIMIT_ARTIFACT_PARTS; i++) {
+		if (lua_istable(L, PARTS))
+			lua_rawgeti(L, PARTS, i);
+		else
+			lua_pushnil(L);
+		to_bytes(L);
+	}
+	lua_remove(L, PARTS);
+}
+
+/* item{index=, key=, ok=, record=, parts={[0]=...}} */
+static int
+item(lua_State *L)
+{
+	struct run *run = run_of(L);
+	struct sending *s;
+	const char *key;
+	size_t len;
+	int index;
+
+	luaL_checktype(L, ARG, LUA_TTABLE);
+	lua_settop(L, ARG);
+	sched_check(run->sched, L);
+	index = run_field_int(L, ARG, "index", 1, LIMIT_ITEMS, 0);
+	luaL_argcheck(L, index > 0, ARG, "no index");
+	key = run_field(L, ARG, "key", SIZE_MAX, NULL, &len);
+	s = lua_newuserdatauv(L, sizeof(*s), 0);
+	memset(s, 0, sizeof(*s));
+	s->item.index = index - 1;
+	digest_of(key, len, s->item.digest);
+	lua_getfield(L, ARG, "ok");
+	s->item.ok = lua_toboolean(L, -1);
+	lua_pop(L, 1);
+	lua_getfield(L, ARG, "record");
+	lua_json_encode(L, -1);
+	lua_remove(L, -2);
+	(void)lua_tolstring(L, RECORD, &len);
+	if (len > LIMIT_ITEM_RECORD_BYTES)
+		return luaL_error(L, "record of item %d above 16 KiB", index);
+	push_parts(L);
+	if (run->items[s->item.index].done)
+		return luaL_error(L, "item %d is done already", index);
+	run->items[s->item.index].done = true;
+	memcpy(run->items[s->item.index].digest, s->item.digest,
+	    REPORT_DIGEST_BYTES);
+	return send_item(L, NULL);
+}
+
+/* ---- artifacts and the result: one string in chunks ---- */
+
+static int
+send_artifact(lua_State *L, void *arg)
+{
+	struct run *run = run_of(L);
+	struct sending *s = lua_touserdata(L, SENDING);
+	size_t len, n;
+	const char *data = lua_tolstring(L, RECORD, &len);
+
+	(void)arg;
+	while (s->offset < len) {
+		if (report_congested(run->chan))
+			return run_wait_drained(L, run, send_artifact);
+		n = len - s->offset;
+		n = n < LIMIT_CHUNK_BYTES ? n : LIMIT_CHUNK_BYTES;
+		run_sent(L,
+		    report_artifact_data(
+			run->chan, s->slot, data + s->offset, n));
+		s->offset += n;
+	}
+	run_sent(L,
+	    report_artifact_end(run->chan, s->slot,
+		run_field(L, ARG, "kind", 32, NULL, NULL),
+		run_field(L, ARG, "mime", 128, NULL, NULL),
+		run_field(L, ARG, "name", 128, NULL, NULL)));
+	run->artifact_slots &= ~(1u << s->slot);
+	return 0;
+}
+
+/* artifact{kind=, mime=, name=, data=} */
+static int
+artifact(lua_State *L)
+{
+	struct run *run = run_of(L);
+	struct sending *s;
+	int slot = 0;
+
+	luaL_checktype(L, ARG, LUA_TTABLE);
+	lua_settop(L, ARG);
+	sched_check(run->sched, L);
+	(void)run_field(L, ARG, "kind", 32, NULL, NULL);
+	(void)run_field(L, ARG, "mime", 128, NULL, NULL);
+	(void)run_field(L, ARG, "name", 128, NULL, NULL);
+	s = lua_newuserdatauv(L, sizeof(*s), 0);
+	memset(s, 0, sizeof(*s));
+	lua_getfield(L, ARG, "data");
+	to_bytes(L);
+	if (lua_isnil(L, RECORD))
+		return luaL_error(L, "an artifact without data");
+	while (slot < MAX_SLOTS && (run->artifact_slots & (1u << slot)) != 0)
+		slot++;
+	if (slot == MAX_SLOTS)
+		return luaL_error(L, "more than %d artifacts at once", slot);
+	run->artifact_slots |= 1u << slot;
+	s->slot = slot;
+	return send_artifact(L, NULL);
+}
+
+static int
+send_result(lua_State *L, void *arg)
+{
+	struct run *run = run_of(L);
+	struct sending *s = lua_touserdata(L, SENDING);
+	size_t len, n;
+	const char *data = lua_tolstring(L, RECORD, &len);
+
+	(void)arg;
+	while (s->offset < len) {
+		if (report_congested(run->chan))
+			return run_wait_drained(L, run, send_result);
+		n = len - s->offset;
+		n = n < LIMIT_CHUNK_BYTES ? n : LIMIT_CHUNK_BYTES;
+		run_sent(L, report_result_data(run->chan, data + s->offset, n));
+		s->offset += n;
+	}
+	return 0;
+}
+
+/* result(value): once, by prelude.lua, when run(ctx) has returned. */
+static int
+result(lua_State *L)
+{
+	struct sending *s;
+
+	lua_settop(L, ARG);
+	s = lua_newuserdatauv(L, sizeof(*s), 0);
+	memset(s, 0, sizeof(*s));
+	lua_json_encode(L, ARG);
+	return send_result(L, NULL);
+}
+
+void
+items_open(lua_State *L)
+{
+	static const luaL_Reg functions[] = { { "artifact", artifact },
+		{ "item", item }, { "item_done", item_done },
+		{ "result", result }, { NULL, NULL } };
+
+	luaL_setfuncs(L, functions, 0);
+}

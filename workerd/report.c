@@ -1,0 +1,333 @@
+/*
+ * report: encodes the worker's messages. Runs in workerd only. It must never
+ * let a text of a page or template make a message invalid: supervisord would
+ * close the channel for it.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "ipc/chan.h"
+#include "ipc/msg.h"
+#include "workerd/report.h"
+
+#define TEXT_MAX  2000
+#define NAME_SIZE (IPC_ID_MAX + 1)
+
+/* Bytes of the well-formed character at s, 0 when it is not one. */
+static size_t
+char_len(const unsigned char *s)
+{
+	size_t n;
+
+	if (*s < 0x80)
+		return *s >= 0x20 && *s != 0x7f ? 1 : 0;
+	if (*s < 0xc2 || *s > 0xf4)
+		return 0;
+	n = *s < 0xe0 ? 2 : *s < 0xf0 ? 3 : 4;
+	for (size_t i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] > 0x9f) ||
+	    (*s == 0xf0 && s[1] < 0x90) || (*s == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return *s == 0xc2 && s[1] < 0xa0 ? 0 : n;
+}
+
+void
+report_clean(char *dst, size_t size, const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	size_t out = 0;
+
+	while (*s != '\0') {
+		size_t n = char_len(s);
+		size_t len = n == 0 ? 1 : n;
+
+		if (out + len >= size)
+			break;
+		if (n == 0)
+			dst[out] = '?';
+		else
+			memcpy(dst + out, s, n);
+		out += len;
+		s += len;
+	}
+	dst[out] = '\0';
+}
+
+static bool
+send_note(struct chan *chan, const struct ipc_params *p)
+{
+	return chan_note(chan, p) == CHAN_OK;
+}
+
+bool
+report_congested(const struct chan *chan)
+{
+	/* The chan announces on_drained only from half its limit on. */
+	return chan_queue_bytes(chan) >= REPORT_QUEUE_BYTES / 2;
+}
+
+bool
+report_hello(struct chan *chan)
+{
+	struct ipc_params p;
+
+	ipc_params_init(&p, MSG_S_HELLO);
+	ipc_set_int(&p, F_PROTO, IPC_PROTO_WORKER);
+	ipc_set_int(&p, F_PID, getpid());
+	return send_note(chan, &p);
+}
+
+bool
+report_ready(struct chan *chan, const char *product)
+{
+	struct ipc_params p;
+	char text[200];
+
+	report_clean(text, sizeof(text), product);
+	ipc_params_init(&p, MSG_S_READY);
+	ipc_set_str(&p, F_PRODUCT, text);
+	return send_note(chan, &p);
+}
+
+bool
+report_pong(struct chan *chan, int64_t n)
+{
+	struct ipc_params p;
+
+	ipc_params_init(&p, MSG_S_PONG);
+	ipc_set_int(&p, F_N, n);
+	return send_note(chan, &p);
+}
+
+bool
+report_meta(struct chan *chan, const void *data, size_t len, bool last)
+{
+	struct ipc_params p;
+
+	ipc_params_init(&p, MSG_S_TEMPLATE_META);
+	ipc_set_bin(&p, F_DATA, data, len);
+	ipc_set_bool(&p, F_LAST, last);
+	return send_note(chan, &p);
+}
+
+bool
+report_describe_done(struct chan *chan)
+{
+	struct ipc_params p;
+
+	ipc_params_init(&p, MSG_S_DESCRIBE_DONE);
+	return send_note(chan, &p);
+}
+
+bool
+report_step_start(struct chan *chan, const char *name)
+{
+	struct ipc_params p;
+	char text[NAME_SIZE];
+
+	report_clean(text, sizeof(text), name);
+	ipc_params_init(&p, MSG_S_STEP_START);
+	ipc_set_str(&p, F_NAME, text);
+	return send_note(chan, &p);
+}
+
+bool
+report_step_end(struct chan *chan, const char *name, int64_t duration_ms,
+    bool ok, const char *code, const char *meta, size_t meta_len)
+{
+	struct ipc_params p;
+	char text[NAME_SIZE], code_text[NAME_SIZE];
+
+	report_clean(text, sizeof(text), name);
+	ipc_params_init(&p, MSG_S_STEP_END);
+	ipc_set_str(&p, F_NAME, text);
+	ipc_set_bool(&p, F_SUCCESS, ok);
+	ipc_set_int(&p, F_DURATION_MS, duration_ms < 0 ? 0 : duration_ms);
+	if (code != NULL && *code != '\0') {
+		report_clean(code_text, sizeof(code_text), code);
+		ipc_set_str(&p, F_ERROR_CODE, code_text);
+	}
+	if (meta != NULL)
+		ipc_set_bin(&p, F_META, meta, meta_len);
+	return send_note(chan, &p);
+}
+
+bool
+report_step_retry(struct chan *chan, const char *name, const char *code)
+{
+	struct ipc_params p;
+	char text[NAME_SIZE], code_text[NAME_SIZE];
+
+	report_clean(text, sizeof(text), name);
+	report_clean(code_text, sizeof(code_text), code);
+	ipc_params_init(&p, MSG_S_STEP_RETRY);
+	ipc_set_str(&p, F_NAME, text);
+	ipc_set_str(&p, F_ERROR_CODE, code_text);
+	return send_note(chan, &p);
+}
+
+bool
+report_phase(struct chan *chan, const char *phase)
+{
+	struct ipc_params p;
+	char text[33];
+
+	report_clean(text, sizeof(text), phase);
+	ipc_params_init(&p, MSG_S_PHASE);
+	ipc_set_str(&p, F_PHASE, text);
+	return send_note(chan, &p);
+}
+
+bool
+report_progress(
+    struct chan *chan, int64_t done, int64_t total, const char *message)
+{
+	struct ipc_params p;
+	char text[TEXT_MAX];
+
+	ipc_params_init(&p, MSG_S_PROGRESS);
+	ipc_set_int(&p, F_DONE, done);
+	ipc_set_int(&p, F_TOTAL, total);
+	if (message != NULL) {
+		report_clean(text, sizeof(text), message);
+		ipc_set_str(&p, F_MESSAGE, text);
+	}
+	return send_note(chan, &p);
+}
+
+bool
+report_collect(struct chan *chan, const struct report_collect *c)
+{
+	struct ipc_params p;
+	char kind[33], mime[129], name[129];
+
+	report_clean(kind, sizeof(kind), c->kind);
+	report_clean(mime, sizeof(mime), c->mime);
+	report_clean(name, sizeof(name), c->name);
+	ipc_params_init(&p, MSG_S_COLLECT);
+	ipc_set_int(&p, F_PART, c->part);
+	ipc_set_str(&p, F_KIND, kind);
+	ipc_set_str(&p, F_MIME, mime);
+	ipc_set_str(&p, F_NAME, name);
+	ipc_set_bin(&p, F_PREFIX, c->prefix, c->prefix_len);
+	ipc_set_bin(&p, F_SEPARATOR, c->separator, c->separator_len);
+	ipc_set_bin(&p, F_SUFFIX, c->suffix, c->suffix_len);
+	return send_note(chan, &p);
+}
+
+bool
+report_total(struct chan *chan, int total)
+{
+	struct ipc_params p;
+
+	ipc_params_init(&p, MSG_S_TOTAL);
+	ipc_set_int(&p, F_TOTAL, total);
+	return send_note(chan, &p);
+}
+
+bool
+report_item_data(
+    struct chan *chan, int index, int part, const void *data, size_t len)
+{
+	struct ipc_params p;
+
+	ipc_params_init(&p, MSG_S_ITEM_DATA);
+	ipc_set_int(&p, F_INDEX, index);
+	ipc_set_int(&p, F_PART, part);
+	ipc_set_bin(&p, F_DATA, data, len);
+	return send_note(chan, &p);
+}
+
+bool
+report_item_end(struct chan *chan, const struct report_item *item,
+    const char *record, size_t record_len)
+{
+	struct ipc_params p;
+
+	ipc_params_init(&p, MSG_S_ITEM_END);
+	ipc_set_int(&p, F_INDEX, item->index);
+	ipc_set_bin(&p, F_DIGEST, item->digest, sizeof(item->digest));
+	ipc_set_bool(&p, F_SUCCESS, item->ok);
+	ipc_set_bin(&p, F_RECORD, record, record_len);
+	ipc_set_int(&p, F_DONE, item->done);
+	return send_note(chan, &p);
+}
+
+bool
+report_artifact_data(struct chan *chan, int slot, const void *data, size_t len)
+{
+	struct ipc_params p;
+
+	ipc_params_init(&p, MSG_S_ARTIFACT_DATA);
+	ipc_set_int(&p, F_SLOT, slot);
+	ipc_set_bin(&p, F_DATA, data, len);
+	return send_note(chan, &p);
+}
+
+bool
+report_artifact_end(struct chan *chan, int slot, const char *kind,
+    const char *mime, const char *name)
+{
+	struct ipc_params p;
+	char kind_text[33], mime_text[129], name_text[129];
+
+	report_clean(kind_text, sizeof(kind_text), kind);
+	report_clean(mime_text, sizeof(mime_text), mime);
+	report_clean(name_text, sizeof(name_text), name);
+	ipc_params_init(&p, MSG_S_ARTIFACT_END);
+	ipc_set_int(&p, F_SLOT, slot);
+	ipc_set_str(&p, F_KIND, kind_text);
+	ipc_set_str(&p, F_MIME, mime_text);
+	ipc_set_str(&p, F_NAME, name_text);
+	return send_note(chan, &p);
+}
+
+bool
+report_warning(struct chan *chan, const char *warning)
+{
+	struct ipc_params p;
+	char text[TEXT_MAX];
+
+	report_clean(text, sizeof(text), *warning == '\0' ? "?" : warning);
+	ipc_params_init(&p, MSG_S_WARNING);
+	ipc_set_str(&p, F_TEXT, text);
+	return send_note(chan, &p);
+}
+
+bool
+report_result_data(struct chan *chan, const void *data, size_t len)
+{
+	struct ipc_params p;
+
+	ipc_params_init(&p, MSG_S_RESULT_DATA);
+	ipc_set_bin(&p, F_DATA, data, len);
+	return send_note(chan, &p);
+}
+
+static void
+set_clean(struct ipc_params *p, enum msg_key key, char *dst, size_t size,
+    const char *text)
+{
+	if (text == NULL || *text == '\0')
+		return;
+	report_clean(dst, size, text);
+	ipc_set_str(p, key, dst);
+}
+
+bool
+report_run_end(struct chan *chan, const struct report_end *end)
+{
+	struct ipc_params p;
+	char code[NAME_SIZE], message[TEXT_MAX];
+	char step[NAME_SIZE], cause[NAME_SIZE];
+
+	ipc_params_init(&p, MSG_S_RUN_END);
+	ipc_set_bool(&p, F_SUCCESS, end->ok);
+	set_clean(&p, F_ERROR_CODE, code, sizeof(code), end->code);
+	set_clean(&p, F_MESSAGE, message, sizeof(message), end->message);
+	set_clean(&p, F_FAILED_STEP, step, sizeof(step), end->step);
+	set_clean(&p, F_CAUSE, cause, sizeof(cause), end->cause);
+	return send_note(chan, &p);
+}

@@ -1,0 +1,76 @@
+/*
+ * report: what the worker tells supervisord, one function per message. Texts
+ * that come from templates and pages are cut to the protocol's sizes and made
+ * valid UTF-8 here. Functions return false when the message could not be
+ * queued, that is, when supervisord does not read any more.
+ */
+#ifndef WORKERD_REPORT_H
+#define WORKERD_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct chan;
+
+#define REPORT_QUEUE_BYTES  ((size_t)4 << 20)
+#define REPORT_DIGEST_BYTES 8
+
+struct report_collect {
+	int part;
+	const char *kind, *mime, *name;
+	const char *prefix, *separator, *suffix;
+	size_t prefix_len, separator_len, suffix_len;
+};
+
+struct report_item {
+	int index; /* from 0 */
+	uint8_t digest[REPORT_DIGEST_BYTES];
+	bool ok;
+	int done;
+};
+
+struct report_end {
+	bool ok;
+	const char *code, *message, *step, *cause; /* NULL: left out */
+};
+
+/*
+ * True when so much is queued that a producer should wait for the chan's
+ * on_drained.
+ */
+bool report_congested(const struct chan *);
+
+bool report_hello(struct chan *);
+bool report_ready(struct chan *, const char *product);
+bool report_pong(struct chan *, int64_t n);
+bool report_meta(struct chan *, const void *, size_t len, bool last);
+bool report_describe_done(struct chan *);
+bool report_step_start(struct chan *, const char *name);
+/* code and meta (a JSON text) may be NULL. */
+bool report_step_end(struct chan *, const char *name, int64_t duration_ms,
+    bool ok, const char *code, const char *meta, size_t meta_len);
+bool report_step_retry(struct chan *, const char *name, const char *code);
+bool report_phase(struct chan *, const char *phase);
+bool report_progress(
+    struct chan *, int64_t done, int64_t total, const char *message);
+bool report_collect(struct chan *, const struct report_collect *);
+bool report_total(struct chan *, int total);
+bool
+report_item_data(struct chan *, int index, int part, const void *, size_t len);
+bool report_item_end(struct chan *, const struct report_item *,
+    const char *record, size_t record_len);
+bool report_artifact_data(struct chan *, int slot, const void *, size_t len);
+bool report_artifact_end(struct chan *, int slot, const char *kind,
+    const char *mime, const char *name);
+bool report_warning(struct chan *, const char *text);
+bool report_result_data(struct chan *, const void *, size_t len);
+bool report_run_end(struct chan *, const struct report_end *);
+
+/*
+ * Copies text as valid UTF-8 without control characters, '?' for what is not,
+ * cut at a character to fit size with its NUL.
+ */
+void report_clean(char *dst, size_t size, const char *text);
+
+#endif

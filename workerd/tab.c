@@ -1,0 +1,421 @@
+/*
+ * tab: the pages of a run as templates see them. Runs in workerd only. A tab
+ * opens its page when it first needs one and may replace it by a fresh one;
+ * what a page did comes back as nil and an error table, never as a raised
+ * error. The page layer calls back with a tab that lives until its page has
+ * been closed, however the Lua side has gone in the meantime.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <lauxlib.h>
+#include <lua.h>
+
+#include "page/page.h"
+#include "workerd/lua_json.h"
+#include "workerd/run.h"
+
+#define TAB_NAME    "tab"
+#define MAX_TIME_MS 600000
+
+struct tab {
+	struct run *run;
+	struct tab *next;
+	struct page *page;
+	uint64_t op; /* 0: nothing under way */
+	bool open;
+	bool collected; /* Lua forgot it: freed when its page is closed */
+};
+
+/* What an operation's callback hands to the resumed coroutine. */
+struct outcome {
+	enum page_status status;
+	const char *message;
+	const struct page_nav *nav;
+	const struct page_result *result;
+};
+
+static void
+tab_unlink(struct tab *tab)
+{
+	struct tab **at = &tab->run->tabs;
+
+	while (*at != NULL && *at != tab)
+		at = &(*at)->next;
+	if (*at != NULL)
+		*at = tab->next;
+	free(tab);
+}
+
+void
+tab_free_all(struct run *run)
+{
+	while (run->tabs != NULL)
+		tab_unlink(run->tabs);
+}
+
+static struct tab *
+check_tab(lua_State *L)
+{
+	struct tab **box = luaL_checkudata(L, 1, TAB_NAME);
+	struct tab *tab = *box;
+
+	sched_check(tab->run->sched, L);
+	if (tab->op != 0)
+		luaL_error(L, "the tab is busy");
+	return tab;
+}
+
+/* ---- results ---- */
+
+static int
+push_failure(lua_State *L, enum page_status status, const char *message)
+{
+	enum err_code code = err_by_name(page_status_error(status));
+
+	lua_pushnil(L);
+	sched_push_error(L, code == ERR_NONE ? ERR_INTERNAL : code, message);
+	lua_pushboolean(L, page_status_needs_fresh(status));
+	lua_setfield(L, -2, "needsFresh");
+	return 2;
+}
+
+static int
+no_page(lua_State *L)
+{
+	return push_failure(L, PAGE_CLOSED, "the tab has no page");
+}
+
+static int
+push_nav(lua_State *L, void *arg)
+{
+	const struct outcome *o = arg;
+	const struct page_nav *nav = o->nav;
+
+	if (nav == NULL || nav->status != PAGE_OK)
+		return push_failure(L, o->status, o->message);
+	lua_createtable(L, 0, 6);
+	lua_pushstring(L, nav->final_url);
+	lua_setfield(L, -2, "finalUrl");
+	lua_pushstring(L, nav->mime);
+	lua_setfield(L, -2, "mime");
+	if (nav->http_status > 0) {
+		lua_pushinteger(L, nav->http_status);
+		lua_setfield(L, -2, "status");
+	}
+	lua_pushboolean(L, nav->redirected);
+	lua_setfield(L, -2, "redirected");
+	lua_pushboolean(L, nav->partial);
+	lua_setfield(L, -2, "partial");
+	lua_pushinteger(L, nav->elapsed_ms);
+	lua_setfield(L, -2, "elapsedMs");
+	return 1;
+}
+
+static int
+push_view(lua_State *L, void *arg)
+{
+	const struct outcome *o = arg;
+
+	if (o->result == NULL || o->status != PAGE_OK)
+		return push_failure(L, o->status, o->message);
+	if (o->result->len > LUA_JSON_MAX_BYTES)
+		return push_failure(
+		    L, PAGE_SCRIPT_FAILED, "the page gave too much data");
+	lua_json_push_view(L, o->result->json, o->result->len);
+	return 1;
+}
+
+static int
+push_evaluated(lua_State *L, void *arg)
+{
+	int n = push_view(L, arg);
+
+	if (n != 1)
+		return n;
+	lua_getfield(L, -1, "get");
+	lua_insert(L, -2);
+	lua_call(L, 1, 1);
+	return 1;
+}
+
+/* ---- callbacks of the page layer ---- */
+
+static void
+finish(struct tab *tab, struct outcome *o)
+{
+	uint64_t op = tab->op;
+
+	tab->op = 0;
+	if (op != 0)
+		(void)sched_complete(tab->run->sched, op, o);
+}
+
+static void
+on_opened(
+    struct page *page, enum page_status status, const char *message, void *arg)
+{
+	struct tab *tab = arg;
+	struct outcome o = { status, message, NULL, NULL };
+
+	(void)page;
+	tab->open = status == PAGE_OK;
+	if (!tab->open) {
+		/* The page frees itself when opening failed. */
+		tab->page = NULL;
+		if (tab->collected) {
+			tab_unlink(tab);
+			return;
+		}
+	}
+	finish(tab, &o);
+}
+
+static void
+on_navigated(struct page *page, const struct page_nav *nav, void *arg)
+{
+	struct outcome o = { nav->status, nav->message, nav, NULL };
+
+	(void)page;
+	finish(arg, &o);
+}
+
+static void
+on_result(struct page *page, const struct page_result *result, void *arg)
+{
+	struct outcome o = { result->status, result->message, NULL, result };
+
+	(void)page;
+	finish(arg, &o);
+}
+
+static void
+on_collected(
+    struct page *page, enum page_status status, const char *message, void *arg)
+{
+	(void)page;
+	(void)status;
+	(void)message;
+	tab_unlink(arg);
+}
+
+static int
+wait(lua_State *L, struct tab *tab, sched_resume_fn *resume)
+{
+	/* The callback comes from the loop, so setting op now is in time. */
+	tab->op = sched_op(tab->run->sched);
+	return sched_wait(tab->run->sched, L, tab->op, resume);
+}
+
+/* ---- navigate(url, {timeoutMs=, stableTimeoutMs=, loadGraceMs=}) ---- */
+
+static int
+start_navigation(lua_State *L, struct tab *tab)
+{
+	struct page_nav_options opts;
+	const char *url = luaL_checkstring(L, 2);
+
+	memset(&opts, 0, sizeof(opts));
+	if (lua_istable(L, 3)) {
+		opts.timeout_ms =
+		    run_field_int(L, 3, "timeoutMs", 1, MAX_TIME_MS, 0);
+		opts.stable_timeout_ms =
+		    run_field_int(L, 3, "stableTimeoutMs", 1, MAX_TIME_MS, 0);
+		opts.load_grace_ms =
+		    run_field_int(L, 3, "loadGraceMs", 1, MAX_TIME_MS, 0);
+	}
+	if (!page_navigate(tab->page, url, &opts, on_navigated, tab))
+		return no_page(L);
+	return wait(L, tab, push_nav);
+}
+
+static int
+opened(lua_State *L, void *arg)
+{
+	const struct outcome *o = arg;
+	struct tab **box = luaL_checkudata(L, 1, TAB_NAME);
+
+	if (o->status != PAGE_OK)
+		return push_failure(L, o->status, o->message);
+	return start_navigation(L, *box);
+}
+
+static int
+tab_navigate(lua_State *L)
+{
+	struct tab *tab = check_tab(L);
+	size_t len;
+	const char *url = luaL_checklstring(L, 2, &len);
+
+	lua_settop(L, 3);
+	if (strlen(url) != len)
+		return push_failure(
+		    L, PAGE_BAD_URL, "a NUL byte in the address");
+	if (tab->page == NULL && tab->run->spare != NULL) {
+		tab->page = tab->run->spare;
+		tab->run->spare = NULL;
+		tab->open = page_is_open(tab->page);
+	}
+	if (tab->page != NULL)
+		return start_navigation(L, tab);
+	tab->page = page_open(tab->run->browser, on_opened, tab);
+	if (tab->page == NULL)
+		return push_failure(L, PAGE_CLOSED, "no tab could be opened");
+	return wait(L, tab, opened);
+}
+
+/* wait_stable(timeoutMs) */
+static int
+tab_wait_stable(lua_State *L)
+{
+	struct tab *tab = check_tab(L);
+	lua_Integer ms = luaL_optinteger(L, 2, 0);
+
+	luaL_argcheck(L, ms >= 0 && ms <= MAX_TIME_MS, 2, "milliseconds");
+	if (tab->page == NULL ||
+	    !page_wait_stable(tab->page, (int)ms, on_navigated, tab))
+		return no_page(L);
+	return wait(L, tab, push_nav);
+}
+
+/* ---- extract, eval ---- */
+
+static bool
+field_bool(lua_State *L, int index, const char *name, bool absent)
+{
+	bool value;
+
+	lua_getfield(L, index, name);
+	value = lua_isnil(L, -1) ? absent : lua_toboolean(L, -1);
+	lua_pop(L, 1);
+	return value;
+}
+
+/* extract{pageInfo=, content=, readability=, maxElements=, ...}: a view */
+static int
+tab_extract(lua_State *L)
+{
+	struct tab *tab = check_tab(L);
+	struct page_extract_options opts;
+
+	lua_settop(L, 2);
+	if (lua_isnil(L, 2)) {
+		lua_newtable(L);
+		lua_replace(L, 2);
+	}
+	luaL_checktype(L, 2, LUA_TTABLE);
+	memset(&opts, 0, sizeof(opts));
+	opts.page_info = field_bool(L, 2, "pageInfo", true);
+	opts.content = field_bool(L, 2, "content", true);
+	opts.readability = field_bool(L, 2, "readability", false);
+	opts.max_elements = run_field_int(L, 2, "maxElements", 1, 1000, 0);
+	opts.max_content_length =
+	    run_field_int(L, 2, "maxContentLength", 1, 50000, 0);
+	opts.timeout_ms = run_field_int(L, 2, "timeoutMs", 1, MAX_TIME_MS, 0);
+	if (tab->page == NULL ||
+	    !page_extract(tab->page, &opts, on_result, tab))
+		return no_page(L);
+	return wait(L, tab, push_view);
+}
+
+/* eval(source, argument, timeoutMs): the value of the JavaScript function */
+static int
+tab_eval(lua_State *L)
+{
+	struct tab *tab = check_tab(L);
+	size_t source_len, args_len = 0;
+	const char *source = luaL_checklstring(L, 2, &source_len);
+	const char *args = NULL;
+	lua_Integer ms = luaL_optinteger(L, 4, PAGE_EXTRACT_TIMEOUT_MS);
+
+	luaL_argcheck(L, ms >= 1 && ms <= MAX_TIME_MS, 4, "milliseconds");
+	lua_settop(L, 3);
+	if (!lua_isnil(L, 3)) {
+		lua_json_encode(L, 3);
+		args = lua_tolstring(L, -1, &args_len);
+	}
+	if (tab->page == NULL ||
+	    !page_eval(tab->page, source, source_len, args, args_len, (int)ms,
+		on_result, tab))
+		return no_page(L);
+	return wait(L, tab, push_evaluated);
+}
+
+/* ---- life ---- */
+
+static void
+let_go(struct tab *tab)
+{
+	if (tab->page != NULL)
+		page_close(tab->page, NULL, NULL);
+	tab->page = NULL;
+	tab->open = false;
+}
+
+/* close() and fresh(): the next navigation opens a new page. */
+static int
+tab_close(lua_State *L)
+{
+	let_go(check_tab(L));
+	return 0;
+}
+
+static int
+tab_gc(lua_State *L)
+{
+	struct tab **box = luaL_checkudata(L, 1, TAB_NAME);
+	struct tab *tab = *box;
+
+	*box = NULL;
+	if (tab == NULL)
+		return 0;
+	if (tab->op == 0) {
+		let_go(tab);
+		tab_unlink(tab);
+		return 0;
+	}
+	/* Its coroutine was dropped in the middle of an operation. */
+	tab->op = 0;
+	tab->collected = true;
+	page_close(tab->page, on_collected, tab);
+	return 0;
+}
+
+static int
+new_tab(lua_State *L)
+{
+	struct run *run = run_of(L);
+	struct tab **box;
+
+	sched_check(run->sched, L);
+	box = lua_newuserdatauv(L, sizeof(struct tab *), 0);
+	*box = NULL;
+	luaL_setmetatable(L, TAB_NAME);
+	*box = calloc(1, sizeof(struct tab));
+	if (*box == NULL)
+		return luaL_error(L, "out of memory");
+	(*box)->run = run;
+	(*box)->next = run->tabs;
+	run->tabs = *box;
+	return 1;
+}
+
+void
+tab_open(lua_State *L)
+{
+	static const luaL_Reg methods[] = { { "close", tab_close },
+		{ "eval", tab_eval }, { "extract", tab_extract },
+		{ "fresh", tab_close }, { "navigate", tab_navigate },
+		{ "wait_stable", tab_wait_stable }, { NULL, NULL } };
+
+	luaL_newmetatable(L, TAB_NAME);
+	lua_pushcfunction(L, tab_gc);
+	lua_setfield(L, -2, "__gc");
+	lua_pushboolean(L, 0);
+	lua_setfield(L, -2, "__metatable");
+	luaL_newlib(L, methods);
+	lua_setfield(L, -2, "__index");
+	lua_pop(L, 1);
+	lua_pushcfunction(L, new_tab);
+	lua_setfield(L, -2, "tab");
+}

@@ -1,0 +1,387 @@
+/*
+ * workerd: runs one template in one compartment. It is started with its
+ * descriptors (2 log, 3 supervisord, 4 and 5 the browser, 6 secrets) and opens
+ * nothing by itself. It must never decide a run's state: it reports, and ends.
+ *
+ * Any end of supervisord's channel ends the process; any end of the browser
+ * ends the run.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "common/log.h"
+#include "common/panic.h"
+#include "ipc/chan.h"
+#include "page/browser.h"
+#include "page/page.h"
+#include "workerd/describe.h"
+#include "workerd/report.h"
+#include "workerd/run.h"
+
+#define FD_IPC     3
+#define FD_CDP_IN  4
+#define FD_CDP_OUT 5
+#define FD_SECRETS 6
+#define STOP_MS    150 /* of LIMIT_CANCEL_GRACE_MS, for the template */
+
+struct worker {
+	struct event_base *base;
+	struct chan *chan;
+	struct browser *browser;
+	struct page *first;
+	struct run *run;
+	struct event *stop_timer;
+	struct event *end_event;
+	char product[128];
+	bool describing;
+	bool browser_ready;
+	bool go;
+	bool ending;
+	int status;
+};
+
+static void
+leave(struct worker *w, int status)
+{
+	w->status = status;
+	(void)event_base_loopbreak(w->base);
+}
+
+static void
+breach(struct worker *w, const char *why)
+{
+	log_err("supervisord broke the protocol: %s", why);
+	leave(w, 1);
+}
+
+/* ---- the run ---- */
+
+/* Comes from anywhere inside the run: what follows is done by the loop. */
+static void
+on_run_ended(void *ctx)
+{
+	struct worker *w = ctx;
+
+	event_active(w->end_event, EV_TIMEOUT, 1);
+}
+
+static void
+on_end_event(evutil_socket_t fd, short what, void *ctx)
+{
+	struct worker *w = ctx;
+
+	(void)fd;
+	(void)what;
+	if (w->ending || w->run == NULL || !w->run->over)
+		return;
+	w->ending = true;
+	run_report_end(w->run);
+	chan_set_phase(w->chan, PEER_ENDED);
+	chan_finish(w->chan);
+}
+
+static void
+on_stop_timer(evutil_socket_t fd, short what, void *ctx)
+{
+	struct worker *w = ctx;
+
+	(void)fd;
+	(void)what;
+	if (!w->ending)
+		run_abort(w->run, ERR_RUN_CANCELED,
+		    "the template did not stop in time");
+}
+
+static void
+try_go(struct worker *w)
+{
+	struct page *first = w->first;
+
+	if (!w->go || !w->browser_ready || w->ending || w->run->over)
+		return;
+	w->go = false;
+	w->first = NULL;
+	run_go(w->run, w->browser, first);
+}
+
+static void
+cancel_run(struct worker *w, const char *reason)
+{
+	const struct timeval tv = { 0, STOP_MS * 1000 };
+	enum err_code code = ERR_RUN_CANCELED;
+	const char *text = "the run was canceled";
+
+	if (strcmp(reason, "timeout") == 0) {
+		code = ERR_RUN_TIMEOUT;
+		text = "the run took longer than its limit";
+	} else if (strcmp(reason, "shutdown") == 0) {
+		code = ERR_SHUTTING_DOWN;
+		text = "the service is shutting down";
+	}
+	(void)evtimer_add(w->stop_timer, &tv);
+	run_stop(w->run, code, text);
+}
+
+/* ---- supervisord ---- */
+
+static void
+on_hello(struct worker *w, const struct ipc_params *p)
+{
+	if (ipc_int(p, F_PROTO, 0) != IPC_PROTO_WORKER) {
+		breach(w, "another protocol version");
+		return;
+	}
+	chan_set_phase(w->chan, w->describing ? PEER_DESCRIBE : PEER_IDLE);
+}
+
+static void
+on_describe(struct worker *w)
+{
+	if (!w->describing) {
+		breach(w, "describe to a worker with a browser");
+		return;
+	}
+	if (!describe_send(w->chan))
+		leave(w, 1);
+	else
+		chan_finish(w->chan);
+}
+
+static void
+on_go(struct worker *w)
+{
+	if (!w->run->inputs_complete || !w->run->journal_complete) {
+		breach(w, "run.go before inputs and journal");
+		return;
+	}
+	w->go = true;
+	try_go(w);
+}
+
+static void
+on_run_msg(struct worker *w, const struct ipc_params *p)
+{
+	const char *why;
+	bool ok = true;
+
+	switch (p->msg) {
+	case MSG_W_RUN_BEGIN:
+		ok = run_begin(w->run, p, &why);
+		chan_set_phase(w->chan, PEER_RUN);
+		break;
+	case MSG_W_RUN_INPUT:
+		ok = run_input(w->run, p, &why);
+		break;
+	case MSG_W_RUN_JOURNAL:
+		ok = run_journal(w->run, p, &why);
+		break;
+	case MSG_W_RUN_GO:
+		on_go(w);
+		break;
+	case MSG_W_RUN_CANCEL:
+		cancel_run(w, ipc_str(p, F_REASON));
+		break;
+	default:
+		break;
+	}
+	if (!ok)
+		breach(w, why);
+}
+
+static void
+on_msg(struct chan *chan, const struct ipc_msg *msg, void *ctx)
+{
+	struct worker *w = ctx;
+	const struct ipc_params *p = &msg->params;
+
+	switch (p->msg) {
+	case MSG_W_HELLO:
+		on_hello(w, p);
+		break;
+	case MSG_W_PING:
+		(void)report_pong(chan, ipc_int(p, F_N, 0));
+		break;
+	case MSG_W_DESCRIBE:
+		on_describe(w);
+		break;
+	default:
+		on_run_msg(w, p);
+		break;
+	}
+}
+
+static void
+on_closed(struct chan *chan, const char *reason, void *ctx)
+{
+	struct worker *w = ctx;
+	bool done = w->ending || w->describing;
+
+	(void)chan;
+	if (!done)
+		log_warn("supervisord's channel: %s", reason);
+	leave(w, done ? 0 : 1);
+}
+
+static void
+on_drained(struct chan *chan, void *ctx)
+{
+	struct worker *w = ctx;
+
+	(void)chan;
+	if (w->run != NULL && !w->ending)
+		run_drained(w->run);
+}
+
+/* ---- the browser ---- */
+
+static void
+on_first_tab(
+    struct page *page, enum page_status status, const char *message, void *ctx)
+{
+	struct worker *w = ctx;
+
+	(void)page;
+	if (status != PAGE_OK) {
+		w->first = NULL;
+		run_abort(w->run, ERR_BROWSER_START_FAILED, message);
+		return;
+	}
+	w->browser_ready = true;
+	if (!w->ending)
+		(void)report_ready(w->chan, w->product);
+	try_go(w);
+}
+
+static void
+on_browser_ready(
+    struct browser *browser, const char *product, const char *why, void *ctx)
+{
+	struct worker *w = ctx;
+
+	if (product == NULL) {
+		run_abort(w->run, ERR_BROWSER_START_FAILED, why);
+		return;
+	}
+	strlcpy(w->product, product, sizeof(w->product));
+	w->first = page_open(browser, on_first_tab, w);
+	if (w->first == NULL)
+		run_abort(
+		    w->run, ERR_BROWSER_START_FAILED, "no tab could be opened");
+}
+
+static void
+on_browser_gone(struct browser *browser, const char *why, void *ctx)
+{
+	struct worker *w = ctx;
+
+	(void)browser;
+	run_abort(w->run,
+	    w->browser_ready ? ERR_PAGE_CRASHED : ERR_BROWSER_START_FAILED,
+	    why);
+}
+
+static void
+on_browser_warning(struct browser *browser, const char *text, void *ctx)
+{
+	struct worker *w = ctx;
+
+	(void)browser;
+	if (!w->ending && chan_phase(w->chan) == PEER_RUN)
+		(void)report_warning(w->chan, text);
+}
+
+static void
+on_browser_stuck(struct browser *browser, const char *why, void *ctx)
+{
+	struct worker *w = ctx;
+
+	(void)browser;
+	run_abort(w->run, ERR_CDP_UNAVAILABLE, why);
+}
+
+/* ---- start ---- */
+
+/* The launcher hands over exactly these; one more would be a leak. */
+static void
+check_fds(bool describing)
+{
+	int last = describing ? FD_IPC : FD_SECRETS;
+	struct stat st;
+
+	for (int fd = 0; fd <= last; fd++)
+		if (fstat(fd, &st) != 0)
+			fatal("descriptor %d is not open", fd);
+	for (int fd = FD_SECRETS + 1; fd < 1024; fd++)
+		if (fstat(fd, &st) == 0)
+			fatal("descriptor %d should be closed", fd);
+}
+
+static void
+start_chan(struct worker *w)
+{
+	static const struct chan_ops ops = { on_msg, NULL, on_closed,
+		on_drained };
+
+	w->chan = chan_new(w->base, FD_IPC, IPC_DOWN, &ops, w);
+	if (w->chan == NULL)
+		fatal("descriptor %d: %s", FD_IPC, strerror(errno));
+	chan_set_queue_limit(w->chan, REPORT_QUEUE_BYTES);
+	if (!report_hello(w->chan))
+		fatal("cannot greet supervisord");
+}
+
+static void
+start_run(struct worker *w)
+{
+	static const struct browser_ops ops = { on_browser_ready,
+		on_browser_gone, on_browser_warning, on_browser_stuck };
+
+	w->run = run_new(w->chan, on_run_ended, w);
+	w->stop_timer = evtimer_new(w->base, on_stop_timer, w);
+	w->end_event = event_new(w->base, -1, 0, on_end_event, w);
+	if (w->run == NULL || w->stop_timer == NULL || w->end_event == NULL)
+		fatal("out of memory");
+	w->browser = browser_new(w->base, FD_CDP_IN, FD_CDP_OUT, NULL, &ops, w);
+	if (w->browser == NULL)
+		fatal("out of memory");
+}
+
+static void
+clean_up(struct worker *w)
+{
+	run_free(&w->run);
+	browser_free(&w->browser);
+	chan_free(&w->chan);
+	if (w->stop_timer != NULL)
+		event_free(w->stop_timer);
+	if (w->end_event != NULL)
+		event_free(w->end_event);
+	event_base_free(w->base);
+}
+
+int
+main(int argc, char **argv)
+{
+	struct worker w;
+
+	memset(&w, 0, sizeof(w));
+	log_init("workerd", LOGL_INFO);
+	w.describing = argc == 2 && strcmp(argv[1], "--describe") == 0;
+	if (argc != 1 && !w.describing)
+		fatal("usage: workerd [--describe]; the launcher starts it");
+	check_fds(w.describing);
+	w.base = event_base_new();
+	if (w.base == NULL)
+		fatal("no event loop");
+	start_chan(&w);
+	if (!w.describing)
+		start_run(&w);
+	(void)event_base_dispatch(w.base);
+	clean_up(&w);
+	return w.status;
+}
