@@ -34,6 +34,15 @@ BUILT_SOURCES += workerd/prelude.lua.inc
 CLEANFILES += workerd/prelude.lua.inc
 EXTRA_DIST += workerd/prelude.lua
 
+pkglibexec_PROGRAMS += workerd/workerd
+workerd_workerd_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)
+workerd_workerd_SOURCES = \
+	workerd/workerd.c
+workerd_workerd_LDADD = workerd/libworkerd.a templates/libtemplates.a \
+	page/libpage.a cdp/libcdp.a ipc/libipc.a json/libjson.a \
+	model/libmodel.a common/libcommon.a \
+	$(LUA_LIBS) $(EVENT_LIBS) $(MSGPACK_LIBS) $(PCRE2_LIBS) $(BSD_LIBS)
+
 check_PROGRAMS += t/unit/worker_lua_test
 t_unit_worker_lua_test_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)
 t_unit_worker_lua_test_SOURCES = t/unit/worker_lua_test.c t/unit/tap.h
