@@ -42,6 +42,8 @@ static const struct flag_row {
 	{ SHELL | FULL, "--disable-backgrounding-occluded-windows" },
 	{ SHELL | FULL, "--disable-renderer-backgrounding" },
 	{ SHELL | FULL, "--disable-hang-monitor" },
+	/* Fatal errors only: the rest is noise, and may quote pages. */
+	{ SHELL | FULL, "--log-level=3" },
 	/* No key ring, no crash dumps, no hidden pages of the interface. */
 	{ SHELL | FULL, "--disable-breakpad" },
 	{ SHELL | FULL, "--password-store=basic" },

@@ -1,1 +1,36 @@
-# launcher/
+# launcher/: browsertaskd, parent of everything.
+sbin_PROGRAMS += launcher/browsertaskd
+launcher_browsertaskd_SOURCES = \
+	launcher/cells.c \
+	launcher/cells.h \
+	launcher/clone.c \
+	launcher/clone.h \
+	launcher/compartment.c \
+	launcher/compartment.h \
+	launcher/dirs.c \
+	launcher/dirs.h \
+	launcher/main.c \
+	launcher/notify.c \
+	launcher/notify.h \
+	launcher/options.c \
+	launcher/options.h \
+	launcher/profiles.c \
+	launcher/profiles.h \
+	launcher/programs.c \
+	launcher/programs.h \
+	launcher/sockets.c \
+	launcher/sockets.h \
+	launcher/spawn.c \
+	launcher/spawn.h \
+	launcher/supervise.c \
+	launcher/supervise.h \
+	launcher/uidblock.c \
+	launcher/uidblock.h
+launcher_browsertaskd_LDADD = launch/liblaunch.a model/libmodel.a \
+	common/libcommon.a $(EVENT_LIBS) $(BSD_LIBS)
+
+check_PROGRAMS += t/launch/fakesup t/launch/fakework
+t_launch_fakesup_SOURCES = t/launch/fakesup.c
+t_launch_fakesup_LDADD = launch/liblaunch.a common/libcommon.a $(BSD_LIBS)
+t_launch_fakework_SOURCES = t/launch/fakework.c
+t_launch_fakework_LDADD = common/libcommon.a $(BSD_LIBS)

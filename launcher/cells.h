@@ -1,0 +1,36 @@
+/* cells: the table of living cells. */
+#ifndef LAUNCHER_CELLS_H
+#define LAUNCHER_CELLS_H
+
+#include <event2/event.h>
+
+#include "launcher/spawn.h"
+
+struct cells;
+
+struct cells_callbacks {
+	/* A message for supervisord; descriptors stay the table's. */
+	void (*send)(void *, const struct launch_msg *, const int *fds);
+	/* A cell is gone for good and its profile is in the trash. */
+	void (*reaped)(void *);
+	void *arg;
+};
+
+/* env, base and callbacks are borrowed as long as the table lives. */
+struct cells *cells_new(struct event_base *, const struct spawn_env *,
+    const struct cells_callbacks *);
+/* Only when empty. */
+void cells_free(struct cells **);
+/*
+ * Obeys SPAWN, KILL or CHECK. 0, or EPROTO for what supervisord must never
+ * ask: a cell_id that is in use. An unknown id is one that has just ended.
+ */
+int cells_obey(struct cells *, const struct launch_msg *);
+/*
+ * Kills all of them; their ends are reported to nobody, since those who asked
+ * for them are gone.
+ */
+void cells_kill_all(struct cells *);
+size_t cells_count(const struct cells *);
+
+#endif

@@ -1,0 +1,31 @@
+/* compartment: what a cell's namespaces look like inside. */
+#ifndef LAUNCHER_COMPARTMENT_H
+#define LAUNCHER_COMPARTMENT_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+/* Where the browser finds its profile, whatever the state directory is. */
+#define COMPARTMENT_PROFILE "/tmp/browsertask-profile"
+
+struct compartment {
+	bool user_namespace; /* user mode: ids are mapped to themselves */
+	uid_t uid;           /* of the launcher, user mode only */
+	gid_t gid;
+	char profile[PATH_MAX]; /* "": none */
+	struct stat profile_st; /* the path must still lead to this one */
+	const char *hidden[2];  /* directories the browser must not see */
+};
+
+/* CLONE_NEW* flags of the compartment. */
+uint64_t compartment_clone_flags(const struct compartment *);
+/*
+ * In the child: fills the new namespaces. Returns 0 or an errno value, and
+ * then *ret_stage says at what.
+ */
+int compartment_enter(const struct compartment *, const char **ret_stage);
+
+#endif

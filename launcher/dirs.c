@@ -1,0 +1,279 @@
+/*
+ * dirs: makes, checks and locks the directories of an instance. Runs in the
+ * launcher at its start. Everything below the state directory belongs to a
+ * less trusted process, so no name in it is followed twice: it is opened once,
+ * without following symbolic links, and used by descriptor.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "launcher/dirs.h"
+
+#define GIVE_DEPTH_MAX 8
+
+/* mkdir -p; the last part gets mode, its parents 0755. */
+static int
+make_path(const char *path, mode_t mode)
+{
+	char part[PATH_MAX];
+	char *p;
+
+	if (strlcpy(part, path, sizeof(part)) >= sizeof(part))
+		return ENAMETOOLONG;
+	for (p = part + 1; *p != '\0'; p++) {
+		if (*p != '/')
+			continue;
+		*p = '\0';
+		if (mkdir(part, 0755) == -1 && errno != EEXIST)
+			return errno;
+		*p = '/';
+	}
+	if (mkdir(part, mode) == -1 && errno != EEXIST)
+		return errno;
+	return 0;
+}
+
+static int
+say(int exit_code, const char *what, const char *path, const char *advice)
+{
+	log_err("%s %s: %s%s", what, path, strerror(errno), advice);
+	return exit_code;
+}
+
+/* Takes DIR/lock for the life of the process. */
+static int
+take_lock(int dirfd, const char *path, const char *what, int *ret_fd)
+{
+	int fd;
+
+	fd = openat(
+	    dirfd, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd == -1)
+		return say(
+		    EXIT_CANNOT_USE, "cannot open the lock of", path, "");
+	if (flock(fd, LOCK_EX | LOCK_NB) == -1) {
+		if (errno == EWOULDBLOCK) {
+			log_err("another browsertaskd uses the %s directory "
+				"%s: stop it, or name another one with %s",
+			    what, path,
+			    strcmp(what, "state") == 0 ? "-s" : "-r");
+			close(fd);
+			return EXIT_OTHER_RUNS;
+		}
+		close(fd);
+		return say(EXIT_CANNOT_USE, "cannot lock", path, "");
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+/*
+ * A directory that holds files but was never locked by us is somebody's own,
+ * named by mistake: its files must not change hands.
+ */
+static bool
+looks_like_ours(int fd)
+{
+	bool found = false, lock = false;
+	struct dirent *d;
+	DIR *dir;
+	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (copy == -1)
+		return false;
+	dir = fdopendir(copy);
+	if (dir == NULL) {
+		close(copy);
+		return false;
+	}
+	while ((d = readdir(dir)) != NULL) {
+		if (strcmp(d->d_name, "lock") == 0)
+			lock = true;
+		else if (strcmp(d->d_name, ".") != 0 &&
+		    strcmp(d->d_name, "..") != 0)
+			found = true;
+	}
+	closedir(dir);
+	return lock || !found;
+}
+
+static int
+open_below(int dirfd, const char *name, int *ret_fd)
+{
+	struct stat st;
+	int fd;
+
+	if (mkdirat(dirfd, name, 0700) == -1 && errno != EEXIST)
+		return say(EXIT_CANNOT_USE, "cannot make", name, "");
+	fd = openat(
+	    dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd == -1 || fstat(fd, &st) == -1)
+		return say(EXIT_CANNOT_USE, "cannot open", name, "");
+	if (st.st_uid != geteuid() || (st.st_mode & 077) != 0) {
+		log_err("%s in the state directory is not private to uid %u",
+		    name, (unsigned int)geteuid());
+		close(fd);
+		return EXIT_CANNOT_USE;
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+static int
+open_profiles(struct dirs *d)
+{
+	int profiles, code;
+
+	code = open_below(d->state_fd, "profiles", &profiles);
+	if (code != 0)
+		return code;
+	code = open_below(profiles, "fresh", &d->fresh_fd);
+	if (code == 0)
+		code = open_below(profiles, "kept", &d->kept_fd);
+	if (code == 0)
+		code = open_below(profiles, "trash", &d->trash_fd);
+	close(profiles);
+	return code;
+}
+
+static int
+open_state(struct dirs *d, const struct options *o)
+{
+	struct stat st;
+	int error, code;
+
+	error = make_path(o->state_dir, 0700);
+	if (error != 0 || realpath(o->state_dir, d->state) == NULL) {
+		errno = error != 0 ? error : errno;
+		return say(EXIT_CANNOT_USE, "cannot make the state directory",
+		    o->state_dir, "; name another one with -s");
+	}
+	d->state_fd = open(d->state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (d->state_fd == -1 || fstat(d->state_fd, &st) == -1)
+		return say(EXIT_CANNOT_USE, "cannot open", d->state, "");
+	if (!o->system && st.st_uid != geteuid()) {
+		log_err("state directory %s belongs to uid %u: name another "
+			"one with -s",
+		    d->state, (unsigned int)st.st_uid);
+		return EXIT_CANNOT_USE;
+	}
+	if (!looks_like_ours(d->state_fd)) {
+		log_err("%s holds files that are not browsertaskd's: name an "
+			"empty or new directory with -s",
+		    d->state);
+		return EXIT_CANNOT_USE;
+	}
+	code = take_lock(d->state_fd, d->state, "state", &d->lock_fd);
+	if (code != 0)
+		return code;
+	if (fchmod(d->state_fd, 0700) == -1)
+		return say(EXIT_CANNOT_USE, "cannot chmod", d->state, "");
+	d->owner = st.st_uid;
+	return open_profiles(d);
+}
+
+static int
+open_run(struct dirs *d, const struct options *o)
+{
+	mode_t mode = o->system ? 0755 : 0700;
+	struct stat st;
+	int error, fd, code;
+
+	error = make_path(o->run_dir, mode);
+	if (error != 0 || realpath(o->run_dir, d->run) == NULL) {
+		errno = error != 0 ? error : errno;
+		return say(EXIT_CANNOT_USE, "cannot make the socket directory",
+		    o->run_dir, "; name another one with -r");
+	}
+	fd = open(d->run, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd == -1 || fstat(fd, &st) == -1)
+		return say(EXIT_CANNOT_USE, "cannot open", d->run, "");
+	if (st.st_uid != geteuid() || (st.st_mode & 022) != 0 ||
+	    (!o->system && (st.st_mode & 077) != 0)) {
+		log_err("socket directory %s must belong to uid %u and be %s: "
+			"chmod it or name another one with -r",
+		    d->run, (unsigned int)geteuid(),
+		    o->system ? "writable by nobody else" : "private (0700)");
+		close(fd);
+		return EXIT_CANNOT_USE;
+	}
+	code = take_lock(fd, d->run, "socket", &d->run_lock_fd);
+	close(fd);
+	return code;
+}
+
+int
+dirs_open(struct dirs *d, const struct options *o)
+{
+	int code = open_state(d, o);
+
+	return code != 0 ? code : open_run(d, o);
+}
+
+/*
+ * Only what belonged to the former owner changes hands, and of files only
+ * those with a single name: a second name could lie outside.
+ */
+static int
+give_below(int dirfd, uid_t from, uid_t to, int depth)
+{
+	struct dirent *e;
+	struct stat st;
+	DIR *dir = fdopendir(dirfd);
+	int error = 0, sub;
+
+	if (dir == NULL) {
+		error = errno;
+		close(dirfd);
+		return error;
+	}
+	while (error == 0 && (e = readdir(dir)) != NULL) {
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		sub = openat(dirfd, e->d_name,
+		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		if (sub == -1)
+			continue;
+		if (fstat(sub, &st) == -1 || st.st_uid != from ||
+		    (!S_ISDIR(st.st_mode) &&
+			(!S_ISREG(st.st_mode) || st.st_nlink != 1))) {
+			close(sub);
+			continue;
+		}
+		if (fchown(sub, to, (gid_t)to) == -1)
+			error = errno;
+		if (error == 0 && S_ISDIR(st.st_mode) && depth > 0)
+			error = give_below(sub, from, to, depth - 1);
+		else
+			close(sub);
+	}
+	closedir(dir);
+	return error;
+}
+
+int
+dirs_give(struct dirs *d, uid_t uid)
+{
+	int error = 0, copy;
+
+	if (d->owner != uid && d->owner != 0) {
+		copy = openat(
+		    d->state_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		error = copy == -1
+		    ? errno
+		    : give_below(copy, d->owner, uid, GIVE_DEPTH_MAX);
+	}
+	if (error == 0 && fchown(d->state_fd, uid, (gid_t)uid) == -1)
+		error = errno;
+	if (error == 0)
+		return 0;
+	errno = error;
+	return say(EXIT_CANNOT_USE, "cannot give to supervisord", d->state, "");
+}

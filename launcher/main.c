@@ -1,0 +1,288 @@
+/*
+ * browsertaskd, the launcher: parent of everything. Holds the privilege to
+ * change uids and to make namespaces (as root, or through user namespaces as
+ * an ordinary user) and therefore reads nothing but fixed-size structs from
+ * processes it started itself. It has no policy, and never touches the
+ * network, the run store or a byte of a client.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "common/clock.h"
+#include "common/fdio.h"
+#include "common/log.h"
+#include "launcher/cells.h"
+#include "launcher/dirs.h"
+#include "launcher/notify.h"
+#include "launcher/options.h"
+#include "launcher/profiles.h"
+#include "launcher/programs.h"
+#include "launcher/sockets.h"
+#include "launcher/supervise.h"
+#include "launcher/uidblock.h"
+
+#define STOP_GRACE_S  3
+#define LAST_TRASH_MS 2000
+
+struct instance {
+	struct options options;
+	struct dirs dirs;
+	struct sockets sockets;
+	struct programs programs;
+	struct spawn_env env;
+	struct event_base *base;
+	struct event *on_signal;
+	struct event *on_grace;
+	struct event *on_trash;
+	struct cells *cells;
+	struct supervise *supervise;
+	int sigfd;
+	bool stopping;
+	int exit_code;
+};
+
+static void
+instance_stop(struct instance *in, int exit_code)
+{
+	const struct timeval grace = { STOP_GRACE_S, 0 };
+
+	if (in->stopping)
+		return;
+	in->stopping = true;
+	in->exit_code = exit_code;
+	notify_systemd("STOPPING=1");
+	supervise_stop(in->supervise);
+	event_add(in->on_grace, &grace);
+	if (!supervise_runs(in->supervise))
+		event_active(in->on_grace, EV_TIMEOUT, 1);
+}
+
+/* The next thing to do once supervisord and all of its cells are gone. */
+static void
+instance_settle(struct instance *in)
+{
+	if (supervise_runs(in->supervise) || cells_count(in->cells) > 0)
+		return;
+	if (in->stopping)
+		event_base_loopbreak(in->base);
+	else
+		supervise_start(in->supervise);
+}
+
+static void
+on_signal(evutil_socket_t fd, short what, void *arg)
+{
+	struct instance *in = arg;
+	struct signalfd_siginfo info;
+
+	if (read(in->sigfd, &info, sizeof(info)) != sizeof(info))
+		return;
+	/* Told twice: no grace. */
+	if (in->stopping)
+		event_active(in->on_grace, EV_TIMEOUT, 1);
+	log_info("stopping on signal %u", info.ssi_signo);
+	instance_stop(in, EXIT_STOPPED);
+}
+
+static void
+on_grace(evutil_socket_t fd, short what, void *arg)
+{
+	struct instance *in = arg;
+
+	supervise_kill(in->supervise);
+	cells_kill_all(in->cells);
+	instance_settle(in);
+}
+
+static void
+on_trash(evutil_socket_t fd, short what, void *arg)
+{
+	const struct timeval now = { 0, 0 };
+	struct instance *in = arg;
+
+	if (trash_step(&in->dirs))
+		event_add(in->on_trash, &now);
+}
+
+static int
+on_message(void *arg, const struct launch_msg *m)
+{
+	struct instance *in = arg;
+
+	if (m->type != LAUNCH_SERVING)
+		return cells_obey(in->cells, m);
+	notify_systemd("READY=1");
+	notify_ready_fd(&in->options.ready_fd);
+	return 0;
+}
+
+static void
+on_supervisord_ended(void *arg)
+{
+	struct instance *in = arg;
+
+	cells_kill_all(in->cells);
+	instance_settle(in);
+}
+
+static void
+on_given_up(void *arg)
+{
+	instance_stop(arg, EXIT_CRASHING);
+}
+
+static void
+on_cell_message(void *arg, const struct launch_msg *m, const int *fds)
+{
+	struct instance *in = arg;
+
+	supervise_send(in->supervise, m, fds);
+}
+
+static void
+on_cell_reaped(void *arg)
+{
+	struct instance *in = arg;
+
+	event_active(in->on_trash, EV_TIMEOUT, 1);
+	instance_settle(in);
+}
+
+/* Everything that can be refused, in an order that harms nobody else. */
+static int
+instance_open(struct instance *in)
+{
+	uid_t base = 0;
+	int code;
+
+	code = dirs_open(&in->dirs, &in->options);
+	if (code == 0 && in->options.system) {
+		code =
+		    uidblock_lock(&in->options.settings, in->dirs.owner, &base);
+		if (code == 0)
+			code = uidblock_sweep(base);
+		if (code == 0)
+			code = dirs_give(&in->dirs, base + UID_SUPERVISORD);
+	}
+	if (code == 0)
+		code = sockets_open(&in->sockets, &in->dirs, &in->options);
+	if (code == 0)
+		code = programs_open(&in->programs, &in->options);
+	if (code != 0)
+		return code;
+	profiles_discard_all(&in->dirs);
+	in->env.dirs = &in->dirs;
+	in->env.programs = &in->programs;
+	in->env.system = in->options.system;
+	in->env.uid_base = base;
+	in->env.self_pidfd = pidfd_open(getpid(), 0);
+	if (in->env.self_pidfd == -1) {
+		log_err("pidfd_open: %s: a kernel of 5.12 or newer is needed",
+		    strerror(errno));
+		return EXIT_SYSTEM;
+	}
+	return 0;
+}
+
+static int
+instance_signals(struct instance *in)
+{
+	sigset_t mask;
+
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGTERM);
+	sigaddset(&mask, SIGINT);
+	sigaddset(&mask, SIGHUP);
+	if (sigprocmask(SIG_SETMASK, &mask, NULL) == -1)
+		return errno;
+	in->sigfd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	return in->sigfd == -1 ? errno : 0;
+}
+
+static int
+instance_events(struct instance *in, const struct cells_callbacks *cells,
+    const struct supervise_callbacks *supervise)
+{
+	in->base = event_base_new();
+	if (in->base == NULL)
+		return ENOMEM;
+	in->on_signal =
+	    event_new(in->base, in->sigfd, EV_READ | EV_PERSIST, on_signal, in);
+	in->on_grace = evtimer_new(in->base, on_grace, in);
+	in->on_trash = evtimer_new(in->base, on_trash, in);
+	in->cells = cells_new(in->base, &in->env, cells);
+	in->supervise = supervise_new(
+	    in->base, &in->env, &in->options, &in->sockets, supervise);
+	if (in->on_signal == NULL || in->on_grace == NULL ||
+	    in->on_trash == NULL || in->cells == NULL ||
+	    in->supervise == NULL || event_add(in->on_signal, NULL) == -1)
+		return ENOMEM;
+	return 0;
+}
+
+static void
+instance_close(struct instance *in)
+{
+	int64_t end = clock_mono_ms() + LAST_TRASH_MS;
+
+	/* What is left then is removed at the next start. */
+	while (trash_step(&in->dirs) && clock_mono_ms() < end)
+		continue;
+	sockets_unlink(&in->sockets, &in->dirs);
+	supervise_free(&in->supervise);
+	cells_free(&in->cells);
+	event_free(in->on_signal);
+	event_free(in->on_grace);
+	event_free(in->on_trash);
+	event_base_free(in->base);
+}
+
+static int
+instance_run(struct instance *in)
+{
+	const struct cells_callbacks cells = { on_cell_message, on_cell_reaped,
+		in };
+	const struct supervise_callbacks supervise = { on_message,
+		on_supervisord_ended, on_given_up, in };
+	int error;
+
+	error = instance_signals(in);
+	if (error == 0)
+		error = instance_events(in, &cells, &supervise);
+	if (error != 0) {
+		log_err("cannot start: %s", strerror(error));
+		return EXIT_SYSTEM;
+	}
+	event_active(in->on_trash, EV_TIMEOUT, 1);
+	supervise_start(in->supervise);
+	if (event_base_dispatch(in->base) == -1)
+		fatal("event loop failed");
+	instance_close(in);
+	return in->exit_code;
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct instance in;
+	int code;
+
+	log_init("browsertaskd", LOGL_INFO);
+	if (!options_parse(&in.options, argc, argv, &code))
+		return code;
+	if (in.options.settings.debug)
+		log_init("browsertaskd", LOGL_DEBUG);
+	notify_init();
+	umask(022);
+	code = instance_open(&in);
+	umask(077);
+	return code != 0 ? code : instance_run(&in);
+}

@@ -1,0 +1,44 @@
+/* options: the launcher's command line. */
+#ifndef LAUNCHER_OPTIONS_H
+#define LAUNCHER_OPTIONS_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+#include "model/settings.h"
+
+#define OPTIONS_ASSIGNMENTS_MAX 64
+
+/* Exit codes of the launcher, as in sysexits.h where that has one. */
+enum {
+	EXIT_STOPPED = 0,     /* told to stop, or printed what was asked */
+	EXIT_CRASHING = 1,    /* supervisord ends again and again */
+	EXIT_BAD_USAGE = 64,  /* wrong command line */
+	EXIT_NO_PROGRAM = 69, /* a program is missing */
+	EXIT_SYSTEM = 71,     /* the system refuses something */
+	EXIT_CANNOT_USE = 73, /* state or socket directory not usable */
+	EXIT_OTHER_RUNS = 75, /* taken by another instance */
+};
+
+struct options {
+	char state_dir[PATH_MAX];
+	char run_dir[PATH_MAX];
+	char libexec_dir[PATH_MAX];
+	char browser[PATH_MAX]; /* "": look for one */
+	int ready_fd;           /* -1: none */
+	bool system;            /* started by root */
+	struct settings settings;
+	/* The -o arguments as given, borrowed from argv. */
+	const char *assignments[OPTIONS_ASSIGNMENTS_MAX];
+	int nassignments;
+};
+
+/*
+ * Reads the command line and fills in defaults. Returns true when the
+ * instance is to run; else everything has been said and *ret_exit is the exit
+ * code.
+ */
+bool
+options_parse(struct options *, int argc, char *const *argv, int *ret_exit);
+
+#endif

@@ -1,0 +1,117 @@
+/*
+ * programs: finds and opens the programs of the instance. Runs in the
+ * launcher at its start: what is executed later is what was there then, and
+ * no directory needs to be reachable for the uid that executes.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "config.h"
+#include "launcher/programs.h"
+
+/*
+ * Opens a program that the uids of the block may execute; -1 and errno
+ * otherwise.
+ */
+static int
+open_program(const char *path, bool system)
+{
+	struct stat st;
+	int fd = open(path, O_PATH | O_CLOEXEC);
+
+	if (fd == -1)
+		return -1;
+	if (fstat(fd, &st) == -1 || !S_ISREG(st.st_mode) ||
+	    (st.st_mode & (system ? S_IXOTH : 0111)) == 0) {
+		close(fd);
+		errno = EACCES;
+		return -1;
+	}
+	return fd;
+}
+
+/* DIR/NAME, or DIR/NAME/NAME as in a build tree. */
+static int
+open_own(const struct options *o, const char *name, int *ret_fd)
+{
+	char path[PATH_MAX * 2];
+
+	snprintf(path, sizeof(path), "%s/%s/%s", o->libexec_dir, name, name);
+	*ret_fd = open_program(path, o->system);
+	if (*ret_fd != -1)
+		return 0;
+	snprintf(path, sizeof(path), "%s/%s", o->libexec_dir, name);
+	*ret_fd = open_program(path, o->system);
+	if (*ret_fd != -1)
+		return 0;
+	log_err("cannot use program %s: %s; name the directory of the "
+		"programs with -P",
+	    path, strerror(errno));
+	return EXIT_NO_PROGRAM;
+}
+
+static int
+open_given_browser(struct programs *p, const struct options *o)
+{
+	const char *slash = strrchr(o->browser, '/');
+	const char *name = slash == NULL ? o->browser : slash + 1;
+	int fd = open_program(o->browser, o->system);
+
+	if (fd == -1) {
+		log_err(
+		    "cannot use browser %s: %s", o->browser, strerror(errno));
+		return EXIT_NO_PROGRAM;
+	}
+	if (strstr(name, "headless-shell") != NULL ||
+	    strstr(name, "headless_shell") != NULL)
+		p->shell = fd;
+	else
+		p->chrome = fd;
+	return 0;
+}
+
+int
+programs_open(struct programs *p, const struct options *o)
+{
+	int code;
+
+	p->supervisord = p->cell = p->workerd = p->shell = p->chrome = -1;
+	code = open_own(o, "supervisord", &p->supervisord);
+	if (code == 0)
+		code = open_own(o, "cell", &p->cell);
+	if (code == 0)
+		code = open_own(o, "workerd", &p->workerd);
+	if (code != 0)
+		return code;
+	if (o->browser[0] != '\0')
+		return open_given_browser(p, o);
+	p->shell =
+	    open_program(CHROMIUM_DIR "/chromium-headless-shell", o->system);
+	p->chrome = open_program(CHROMIUM_DIR "/chromium", o->system);
+	if (p->shell != -1 || p->chrome != -1)
+		return 0;
+	log_err("no browser in %s: install the package "
+		"chromium-headless-shell (or chromium), or name a program "
+		"with -B",
+	    CHROMIUM_DIR);
+	return EXIT_NO_PROGRAM;
+}
+
+int
+programs_browser(const struct programs *p, uint32_t spawn_flags,
+    enum launch_browser *ret_kind)
+{
+	bool full = (spawn_flags & SPAWN_FULL_CHROMIUM) != 0;
+
+	if (p->shell == -1 || (full && p->chrome != -1)) {
+		*ret_kind = LAUNCH_BROWSER_FULL;
+		return p->chrome;
+	}
+	*ret_kind = LAUNCH_BROWSER_SHELL;
+	return p->shell;
+}

@@ -1,0 +1,270 @@
+/*
+ * spawn: from a SPAWN to a running cell: profile, sockets, pipes, clone, and
+ * in the child everything up to exec. Runs in the launcher.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/fdio.h"
+#include "launcher/clone.h"
+#include "launcher/compartment.h"
+#include "launcher/spawn.h"
+#include "launcher/uidblock.h"
+
+/* Descriptors of the cell, in the order of their numbers there. */
+enum {
+	IN,
+	OUT,
+	LOG,
+	LAUNCHER,
+	WORKER_CDP_IN,
+	WORKER_CDP_OUT,
+	BROWSER_CDP_IN,
+	BROWSER_CDP_OUT,
+	WORKER_IPC,
+	WORKER_PROGRAM,
+	BROWSER_PROGRAM,
+	CELL_FDS
+};
+
+/* Everything that is open while a cell is being made. */
+struct spawn_fds {
+	int null;
+	int link[2]; /* launcher's end, cell's end */
+	int ipc[2];  /* supervisord's end, worker's end */
+	int log[2];
+	int command[2]; /* worker to browser */
+	int reply[2];   /* browser to worker */
+};
+
+static void
+fds_init(struct spawn_fds *f)
+{
+	memset(f, -1, sizeof(*f));
+}
+
+static void
+fds_close(struct spawn_fds *f)
+{
+	int *each = (int *)f;
+
+	for (size_t i = 0; i < sizeof(*f) / sizeof(int); i++)
+		fd_close(&each[i]);
+}
+
+static int
+fds_open(struct spawn_fds *f, bool browser)
+{
+	const int packets = SOCK_SEQPACKET | SOCK_CLOEXEC;
+
+	f->null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (f->null == -1 || socketpair(AF_UNIX, packets, 0, f->link) == -1 ||
+	    socketpair(AF_UNIX, packets, 0, f->ipc) == -1 ||
+	    pipe2(f->log, O_CLOEXEC) == -1)
+		return errno;
+	if (browser &&
+	    (pipe2(f->command, O_CLOEXEC) == -1 ||
+		pipe2(f->reply, O_CLOEXEC) == -1))
+		return errno;
+	return fd_set_nonblock(f->link[0]);
+}
+
+/* Without a browser its places are filled with /dev/null. */
+static void
+fds_arrange(const struct spawn_fds *f, const struct spawn_env *env, int browser,
+    int ret_fds[CELL_FDS])
+{
+	bool with = browser != -1;
+
+	ret_fds[IN] = ret_fds[OUT] = f->null;
+	ret_fds[LOG] = f->log[1];
+	ret_fds[LAUNCHER] = f->link[1];
+	ret_fds[WORKER_CDP_IN] = with ? f->reply[0] : f->null;
+	ret_fds[WORKER_CDP_OUT] = with ? f->command[1] : f->null;
+	ret_fds[BROWSER_CDP_IN] = with ? f->command[0] : f->null;
+	ret_fds[BROWSER_CDP_OUT] = with ? f->reply[1] : f->null;
+	ret_fds[WORKER_IPC] = f->ipc[1];
+	ret_fds[WORKER_PROGRAM] = env->programs->workerd;
+	ret_fds[BROWSER_PROGRAM] = with ? browser : f->null;
+}
+
+static uid_t
+spawn_uid(const struct spawn_env *env, unsigned int offset)
+{
+	return env->system ? env->uid_base + offset : geteuid();
+}
+
+static void
+start_fill(const struct spawn_env *env, const struct launch_spawn *spawn,
+    enum launch_browser kind, struct launch_msg *m)
+{
+	struct launch_start *s = &m->u.start;
+
+	launch_msg_init(m, LAUNCH_START, 0);
+	s->session = spawn->session;
+	s->flags = spawn->flags;
+	s->browser = kind;
+	s->change_ids = env->system;
+	s->cell_uid = spawn_uid(env, UID_CELL);
+	s->worker_uid = spawn_uid(env, UID_WORKER + spawn->worker_slot);
+	s->browser_uid = spawn_uid(env, UID_BROWSER + spawn->browser_slot);
+	if (kind != LAUNCH_BROWSER_NONE)
+		strlcpy(s->profile_dir, COMPARTMENT_PROFILE,
+		    sizeof(s->profile_dir));
+}
+
+/* A short environment; the rest of the launcher's is nobody's business. */
+static void
+child_environment(char *ret_env[8])
+{
+	static char path[] = "PATH=/usr/bin:/bin", lang[] = "LANG=C.UTF-8";
+	static const char *const kept[] = { "TZ", "ASAN_OPTIONS",
+		"UBSAN_OPTIONS", "LSAN_OPTIONS" };
+	static char text[sizeof(kept) / sizeof(kept[0])][256];
+	const char *value;
+	size_t n = 0;
+
+	ret_env[n++] = path;
+	ret_env[n++] = lang;
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
+		value = getenv(kept[i]);
+		if (value == NULL ||
+		    snprintf(text[i], sizeof(text[i]), "%s=%s", kept[i],
+			value) >= (int)sizeof(text[i]))
+			continue;
+		ret_env[n++] = text[i];
+	}
+	ret_env[n] = NULL;
+}
+
+/* From clone to exec; returns only on failure. */
+static int
+child_become_cell(const struct spawn_env *env, const struct compartment *inside,
+    const int fds[CELL_FDS], const char **ret_stage)
+{
+	static const char *const argv[] = { "cell", NULL };
+	char *environment[8];
+	int program, error;
+
+	*ret_stage = "die with the launcher";
+	error = clone_die_with_parent(env->self_pidfd);
+	if (error != 0)
+		return error;
+	error = compartment_enter(inside, ret_stage);
+	if (error != 0)
+		return error;
+	*ret_stage = "set descriptors";
+	error = clone_set_fds(fds, CELL_FDS, env->programs->cell, &program);
+	if (error != 0)
+		return error;
+	*ret_stage = "execute cell";
+	child_environment(environment);
+	return clone_become(program, argv, environment);
+}
+
+/* Tells the launcher on the link of the cell when it fails. */
+static _Noreturn void
+spawn_child(const struct spawn_env *env, const struct compartment *inside,
+    const int fds[CELL_FDS])
+{
+	const char *stage = "keep the link";
+	struct launch_msg m;
+	int link, error;
+
+	/* A number that the cell's own descriptors do not take. */
+	link = fcntl(fds[LAUNCHER], F_DUPFD_CLOEXEC, CELL_FDS);
+	if (link != -1) {
+		error = child_become_cell(env, inside, fds, &stage);
+		launch_msg_init(&m, LAUNCH_FAILED, 0);
+		m.u.failed.error = error;
+		strlcpy(m.u.failed.stage, stage, sizeof(m.u.failed.stage));
+		launch_send(link, LAUNCH_FROM_CELL, &m, NULL);
+	}
+	_exit(1);
+}
+
+static int
+compartment_fill(const struct spawn_env *env, const struct profile *profile,
+    struct compartment *c)
+{
+	memset(c, 0, sizeof(*c));
+	c->user_namespace = !env->system;
+	c->uid = geteuid();
+	c->gid = getegid();
+	c->hidden[0] = env->dirs->state;
+	c->hidden[1] = env->dirs->run;
+	if (!profile->made)
+		return 0;
+	c->profile_st = profile->st;
+	return profile_path(env->dirs, profile, c->profile);
+}
+
+/* Clones the child and hands it START; on success the cell is out. */
+static int
+spawn_process(const struct spawn_env *env, const struct launch_spawn *spawn,
+    int browser, struct spawn_fds *f, struct spawned *cell,
+    const char **ret_stage)
+{
+	struct compartment inside;
+	struct launch_msg start;
+	int fds[CELL_FDS], error;
+
+	*ret_stage = "path of the profile";
+	error = compartment_fill(env, &cell->profile, &inside);
+	if (error != 0)
+		return error;
+	*ret_stage = "open descriptors";
+	error = fds_open(f, browser != -1);
+	if (error != 0)
+		return error;
+	fds_arrange(f, env, browser, fds);
+	start_fill(env, spawn, cell->browser, &start);
+	*ret_stage = "send START";
+	error = launch_send(f->link[0], LAUNCH_TO_CELL, &start, NULL);
+	if (error != 0)
+		return error;
+	*ret_stage = "clone";
+	error = clone_process(
+	    compartment_clone_flags(&inside), &cell->pid, &cell->pidfd);
+	if (error == 0 && cell->pid == 0)
+		spawn_child(env, &inside, fds);
+	return error;
+}
+
+int
+spawn_cell(const struct spawn_env *env, const struct launch_spawn *spawn,
+    struct spawned *ret_cell, const char **ret_stage)
+{
+	struct spawned cell = { .pidfd = -1 };
+	struct spawn_fds f;
+	int browser = -1, error;
+
+	if (spawn->flags & SPAWN_BROWSER) {
+		browser = programs_browser(
+		    env->programs, spawn->flags, &cell.browser);
+		*ret_stage = "open profile";
+		error = profile_open(env->dirs, spawn,
+		    spawn_uid(env, UID_BROWSER + spawn->browser_slot),
+		    &cell.profile);
+		if (error != 0)
+			return error;
+	}
+	fds_init(&f);
+	error = spawn_process(env, spawn, browser, &f, &cell, ret_stage);
+	if (error == 0) {
+		cell.sock = f.link[0];
+		cell.ipc = f.ipc[0];
+		cell.log = f.log[0];
+		f.link[0] = f.ipc[0] = f.log[0] = -1;
+		*ret_cell = cell;
+	} else {
+		profile_close(env->dirs, &cell.profile);
+	}
+	fds_close(&f);
+	return error;
+}

@@ -1,0 +1,35 @@
+/* spawn: makes one cell. */
+#ifndef LAUNCHER_SPAWN_H
+#define LAUNCHER_SPAWN_H
+
+#include "launcher/dirs.h"
+#include "launcher/profiles.h"
+#include "launcher/programs.h"
+
+/* What every spawn needs of the instance; borrowed. */
+struct spawn_env {
+	const struct dirs *dirs;
+	const struct programs *programs;
+	bool system;
+	uid_t uid_base; /* system mode: block of uids */
+	int self_pidfd; /* of the launcher */
+};
+
+struct spawned {
+	pid_t pid;
+	int pidfd;
+	int sock; /* launcher's end of the link with the cell, non-blocking */
+	int ipc;  /* supervisord's end of the link with the worker */
+	int log;  /* read end of the cell's log pipe */
+	enum launch_browser browser;
+	struct profile profile;
+};
+
+/*
+ * Starts the cell; it says UP or FAILED on sock. On failure returns an errno
+ * value and *ret_stage, and nothing is left.
+ */
+int spawn_cell(const struct spawn_env *, const struct launch_spawn *,
+    struct spawned *ret_cell, const char **ret_stage);
+
+#endif

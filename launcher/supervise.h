@@ -1,0 +1,43 @@
+/* supervise: keeps one supervisord running. */
+#ifndef LAUNCHER_SUPERVISE_H
+#define LAUNCHER_SUPERVISE_H
+
+#include <event2/event.h>
+
+#include "launch/launch.h"
+#include "launcher/options.h"
+#include "launcher/sockets.h"
+#include "launcher/spawn.h"
+
+struct supervise;
+
+struct supervise_callbacks {
+	/* A message of supervisord's; an errno value breaks the link. */
+	int (*message)(void *, const struct launch_msg *);
+	/* It ended: nobody is left who knows the cells. */
+	void (*ended)(void *);
+	/* It ended too often to be started again. */
+	void (*given_up)(void *);
+	void *arg;
+};
+
+/* Arguments are borrowed as long as the object lives. */
+struct supervise *supervise_new(struct event_base *, const struct spawn_env *,
+    const struct options *, const struct sockets *,
+    const struct supervise_callbacks *);
+/* Only when it does not run. */
+void supervise_free(struct supervise **);
+/*
+ * Starts it as soon as damping allows; does nothing when it runs or is to
+ * stop. To be called again when the last cell of its predecessor is gone.
+ */
+void supervise_start(struct supervise *);
+/* Sends what it is to know; without it the message is dropped. */
+void
+supervise_send(struct supervise *, const struct launch_msg *, const int *fds);
+/* Asks it to end and never starts it again. */
+void supervise_stop(struct supervise *);
+void supervise_kill(struct supervise *);
+bool supervise_runs(const struct supervise *);
+
+#endif

@@ -1,0 +1,262 @@
+/*
+ * fakesup: stands in for supervisord in tests of the launcher. Takes lines
+ * from one client of the admin socket at a time and says what happens:
+ *
+ *   spawn ID WORKER_SLOT BROWSER_SLOT FLAGS SESSION [PROFILE]
+ *   kill ID | check ID | tell ID TEXT (a packet for the worker) | garbage
+ *   who | exit STATUS
+ *
+ *   ready ID KIND | sandbox ID RENDERERS SECCOMP DEPTH NNP
+ *   browser_exited ID STATUS | reaped ID STATUS CAUSE ERRNO STAGE
+ *   worker ID TEXT | log ID TEXT | me PID UID GID GROUPS FDS
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/fdio.h"
+#include "common/log.h"
+#include "launch/launch.h"
+
+enum {
+	FD_LAUNCH = 3,
+	FD_CLIENT,
+	FD_ADMIN,
+	FD_NEXT
+};
+
+#define CELLS 64
+
+static struct {
+	uint32_t id;
+	int ipc;
+	int log;
+} cells[CELLS];
+static int ncells;
+static FILE *out;
+
+static void
+send_msg(const struct launch_msg *m)
+{
+	if (launch_send(FD_LAUNCH, LAUNCH_FROM_SUPERVISORD, m, NULL) != 0)
+		exit(1);
+}
+
+static void
+do_spawn(const char *args)
+{
+	char session[64], profile[64] = "";
+	unsigned int id, worker, browser, flags;
+	struct launch_msg m;
+
+	if (sscanf(args, "%u %u %u %u %63s %63s", &id, &worker, &browser,
+		&flags, session, profile) < 5)
+		exit(2);
+	launch_msg_init(&m, LAUNCH_SPAWN, id);
+	m.u.spawn.worker_slot = (uint16_t)worker;
+	m.u.spawn.browser_slot = (uint16_t)browser;
+	m.u.spawn.flags = flags;
+	if (!ulid_parse(session, &m.u.spawn.session))
+		exit(2);
+	strlcpy(m.u.spawn.profile, profile, sizeof(m.u.spawn.profile));
+	send_msg(&m);
+}
+
+static void
+do_simple(enum launch_type type, const char *args)
+{
+	struct launch_msg m;
+
+	launch_msg_init(&m, type, (uint32_t)strtoul(args, NULL, 10));
+	send_msg(&m);
+}
+
+static void
+do_tell(const char *args)
+{
+	char *text;
+	uint32_t id = (uint32_t)strtoul(args, &text, 10);
+
+	for (int i = 0; i < ncells; i++)
+		if (cells[i].id == id &&
+		    send(cells[i].ipc, text + 1, strlen(text + 1),
+			MSG_NOSIGNAL) == -1)
+			fprintf(out, "worker %u gone\n", (unsigned int)id);
+}
+
+static void
+do_who(void)
+{
+	gid_t groups[8];
+
+	fprintf(out, "me %d %d %d %d ", getpid(), getuid(), getgid(),
+	    getgroups(8, groups));
+	for (int fd = 0; fd < 64; fd++)
+		if (fcntl(fd, F_GETFD) != -1)
+			fprintf(out, "%d,", fd);
+	fprintf(out, "\n");
+}
+
+static void
+obey(char *line)
+{
+	line[strcspn(line, "\n")] = '\0';
+	if (strncmp(line, "spawn ", 6) == 0)
+		do_spawn(line + 6);
+	else if (strncmp(line, "kill ", 5) == 0)
+		do_simple(LAUNCH_KILL, line + 5);
+	else if (strncmp(line, "check ", 6) == 0)
+		do_simple(LAUNCH_CHECK, line + 6);
+	else if (strncmp(line, "tell ", 5) == 0)
+		do_tell(line + 5);
+	else if (strcmp(line, "garbage") == 0)
+		send(FD_LAUNCH, line, 7, 0);
+	else if (strcmp(line, "who") == 0)
+		do_who();
+	else if (strncmp(line, "exit ", 5) == 0)
+		_exit((int)strtol(line + 5, NULL, 10));
+	else
+		exit(2);
+}
+
+static void
+cell_add(uint32_t id, const int fds[LAUNCH_MAX_FDS])
+{
+	if (ncells == CELLS)
+		exit(3);
+	cells[ncells].id = id;
+	cells[ncells].ipc = fds[LAUNCH_FD_IPC];
+	cells[ncells].log = fds[LAUNCH_FD_LOG];
+	ncells++;
+}
+
+static void
+from_launcher(void)
+{
+	int fds[LAUNCH_MAX_FDS];
+	struct launch_msg m;
+	unsigned int id;
+
+	if (launch_recv(FD_LAUNCH, LAUNCH_TO_SUPERVISORD, &m, fds) != 0)
+		exit(4);
+	id = m.cell_id;
+	switch (m.type) {
+	case LAUNCH_READY:
+		cell_add(id, fds);
+		fprintf(out, "ready %u %u\n", id, m.u.ready.browser);
+		break;
+	case LAUNCH_SANDBOX:
+		fprintf(out, "sandbox %u %d %d %d %d\n", id,
+		    m.u.sandbox.renderers, m.u.sandbox.seccomp_mode,
+		    m.u.sandbox.ns_depth, m.u.sandbox.no_new_privs);
+		break;
+	case LAUNCH_BROWSER_EXITED:
+		fprintf(out, "browser_exited %u %d\n", id, m.u.exited.status);
+		break;
+	default:
+		fprintf(out, "reaped %u %d %s %d %s\n", id, m.u.reaped.status,
+		    launch_cause_name(m.u.reaped.cause), m.u.reaped.error,
+		    m.u.reaped.stage);
+		break;
+	}
+}
+
+/* Passes on what came; an ended source is closed. */
+static void
+relay(const char *what, uint32_t id, int *fd)
+{
+	char text[60000];
+	ssize_t n = read(*fd, text, sizeof(text) - 1);
+
+	if (n <= 0) {
+		fd_close(fd);
+		return;
+	}
+	text[n] = '\0';
+	for (char *line = text, *next; line != NULL && *line != '\0';
+	     line = next) {
+		next = strchr(line, '\n');
+		if (next != NULL)
+			*next++ = '\0';
+		fprintf(out, "%s %u %s\n", what, (unsigned int)id, line);
+	}
+}
+
+static void
+serve(FILE *in)
+{
+	struct pollfd p[2 + 2 * CELLS];
+	char line[65536];
+	int n;
+
+	for (;;) {
+		p[0] = (struct pollfd){ FD_LAUNCH, POLLIN, 0 };
+		p[1] = (struct pollfd){ fileno(in), POLLIN, 0 };
+		n = ncells;
+		for (int i = 0; i < n; i++) {
+			p[2 + 2 * i] =
+			    (struct pollfd){ cells[i].ipc, POLLIN, 0 };
+			p[3 + 2 * i] =
+			    (struct pollfd){ cells[i].log, POLLIN, 0 };
+		}
+		if (poll(p, (nfds_t)(2 + 2 * n), -1) == -1)
+			exit(1);
+		for (int i = 0; i < n; i++) {
+			if (p[2 + 2 * i].revents != 0)
+				relay("worker", cells[i].id, &cells[i].ipc);
+			if (p[3 + 2 * i].revents != 0)
+				relay("log", cells[i].id, &cells[i].log);
+		}
+		if (p[0].revents != 0)
+			from_launcher();
+		if (p[1].revents != 0) {
+			if (fgets(line, sizeof(line), in) == NULL)
+				return;
+			obey(line);
+		}
+		fflush(out);
+	}
+}
+
+int
+main(int argc, char **argv)
+{
+	struct launch_msg m;
+	FILE *in;
+	int fd;
+
+	log_init("fakesup", LOGL_INFO);
+	signal(SIGPIPE, SIG_IGN);
+	for (int i = 1; i + 1 < argc; i += 2)
+		if (strcmp(argv[i], "-o") == 0 &&
+		    strcmp(argv[i + 1], "debug=1") == 0)
+			return 9;
+	if (fcntl(FD_NEXT, F_GETFD) != -1)
+		fatal("descriptor %d is open", FD_NEXT);
+	if (listen(FD_ADMIN, 8) == -1 || listen(FD_CLIENT, 8) == -1)
+		fatal("listen: %s", strerror(errno));
+	launch_msg_init(&m, LAUNCH_SERVING, 0);
+	send_msg(&m);
+	for (;;) {
+		struct pollfd p = { FD_ADMIN, POLLIN, 0 };
+
+		poll(&p, 1, -1);
+		fd = accept(FD_ADMIN, NULL, NULL);
+		if (fd == -1)
+			continue;
+		in = fdopen(fd, "r");
+		out = fdopen(dup(fd), "w");
+		if (in == NULL || out == NULL)
+			return 1;
+		setvbuf(in, NULL, _IONBF, 0);
+		serve(in);
+		fclose(in);
+		fclose(out);
+	}
+}

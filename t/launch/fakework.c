@@ -1,0 +1,138 @@
+/*
+ * fakework: stands in for workerd in tests of the launcher and the cell. Says
+ * "hello", then obeys packets on its socket:
+ *
+ *   cdp JSON    writes the command; from then on every message of the browser
+ *               comes back as "cdp JSON"
+ *   who         "me UID GID GROUPS NNP PID FDS"
+ *   see PATH    "seen N": entries of a directory, -1 when it cannot be read
+ *   exit N      ends
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/fdio.h"
+
+enum {
+	FD_IPC = 3,
+	FD_CDP_IN,
+	FD_CDP_OUT,
+	FD_SECRETS,
+	FD_NEXT
+};
+
+#define MESSAGE_BYTES 60000
+
+static void __attribute__((format(printf, 1, 2))) say(const char *fmt, ...)
+{
+	char text[MESSAGE_BYTES];
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (n > 0 && send(FD_IPC, text, (size_t)n, MSG_NOSIGNAL) == -1)
+		exit(1);
+}
+
+static void
+say_me(void)
+{
+	char fds[256] = "", *p = fds;
+	gid_t groups[8];
+
+	for (int fd = 0; fd < 64; fd++)
+		if (fcntl(fd, F_GETFD) != -1)
+			p += snprintf(p, 8, "%d,", fd);
+	say("me %d %d %d %d %d %s\n", getuid(), getgid(), getgroups(8, groups),
+	    prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0), getpid(), fds);
+}
+
+static void
+say_seen(const char *path)
+{
+	DIR *dir = opendir(path);
+	int n = 0;
+
+	if (dir == NULL) {
+		say("seen -1\n");
+		return;
+	}
+	while (readdir(dir) != NULL)
+		n++;
+	closedir(dir);
+	say("seen %d\n", n - 2);
+}
+
+static void
+obey(void)
+{
+	char line[MESSAGE_BYTES];
+	ssize_t n = recv(FD_IPC, line, sizeof(line) - 1, 0);
+
+	if (n <= 0)
+		exit(0);
+	line[n] = '\0';
+	if (strncmp(line, "cdp ", 4) == 0) {
+		if (fd_write_all(FD_CDP_OUT, line + 4, (size_t)n - 3) != 0)
+			say("cdp gone\n");
+	} else if (strcmp(line, "who") == 0) {
+		say_me();
+	} else if (strncmp(line, "see ", 4) == 0) {
+		say_seen(line + 4);
+	} else if (strncmp(line, "exit ", 5) == 0) {
+		exit((int)strtol(line + 5, NULL, 10));
+	}
+}
+
+/* Messages of the browser end with a NUL. */
+static bool
+relay(void)
+{
+	static char text[MESSAGE_BYTES];
+	static size_t len;
+	ssize_t n = read(FD_CDP_IN, text + len, sizeof(text) - len);
+	char *end;
+
+	if (n <= 0)
+		return false;
+	len += (size_t)n;
+	while ((end = memchr(text, '\0', len)) != NULL) {
+		say("cdp %s\n", text);
+		len -= (size_t)(end + 1 - text);
+		memmove(text, end + 1, len);
+	}
+	return true;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct pollfd p[2] = { { FD_IPC, POLLIN, 0 },
+		{ FD_CDP_IN, POLLIN, 0 } };
+	char byte;
+
+	if (fcntl(FD_NEXT, F_GETFD) != -1 || read(FD_SECRETS, &byte, 1) != 0)
+		return 100;
+	say("hello %s\n", argc > 1 ? argv[1] : "run");
+	for (;;) {
+		if (poll(p, 2, -1) == -1)
+			return 101;
+		if (p[1].revents != 0 && !relay()) {
+			say("cdp eof\n");
+			p[1].fd = -1;
+		}
+		if (p[0].revents != 0)
+			obey();
+	}
+}
