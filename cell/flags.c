@@ -43,6 +43,7 @@ static const struct flag_row {
 	{ SHELL | FULL, "--disable-renderer-backgrounding" },
 	{ SHELL | FULL, "--disable-hang-monitor" },
 	/* Fatal errors only: the rest is noise, and may quote pages. */
+	{ SHELL | FULL, "--enable-logging=stderr" },
 	{ SHELL | FULL, "--log-level=3" },
 	/* No key ring, no crash dumps, no hidden pages of the interface. */
 	{ SHELL | FULL, "--disable-breakpad" },
