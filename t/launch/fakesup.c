@@ -4,7 +4,7 @@
  *
  *   spawn ID WORKER_SLOT BROWSER_SLOT FLAGS SESSION [PROFILE]
  *   kill ID | check ID | tell ID TEXT (a packet for the worker) | garbage
- *   who | exit STATUS
+ *   who | exit STATUS | deaf (ignores SIGTERM)
  *
  *   ready ID KIND | sandbox ID RENDERERS SECCOMP DEPTH NNP
  *   browser_exited ID STATUS | reaped ID STATUS CAUSE ERRNO STAGE
@@ -104,6 +104,13 @@ do_who(void)
 }
 
 static void
+do_deaf(void)
+{
+	signal(SIGTERM, SIG_IGN);
+	fprintf(out, "deaf\n");
+}
+
+static void
 obey(char *line)
 {
 	line[strcspn(line, "\n")] = '\0';
@@ -119,6 +126,8 @@ obey(char *line)
 		send(FD_LAUNCH, line, 7, 0);
 	else if (strcmp(line, "who") == 0)
 		do_who();
+	else if (strcmp(line, "deaf") == 0)
+		do_deaf();
 	else if (strncmp(line, "exit ", 5) == 0)
 		_exit((int)strtol(line + 5, NULL, 10));
 	else

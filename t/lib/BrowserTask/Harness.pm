@@ -26,6 +26,7 @@ package BrowserTask::Harness;
 #     browser   => FILE   passed as -B
 #     env       => { NAME => VALUE or undef }
 #     args      => [ ... ]  more arguments
+#     sockets   => { client => FH, admin => FH }   handed over as by systemd
 #     state     => DIR, run => DIR   default: inside the private directory
 #   $i->start            until it serves; dies with its log if it does not
 #   $i->launch           starts, does not wait
@@ -201,11 +202,12 @@ sub log { return slurp("$_[0]{dir}/log") // '' }
 
 sub command {
 	my ($self, $ready_fd) = @_;
-	my @settings = @{ $self->{settings} };
+	my @settings;
 
 	# Blocks of their own, so that tests run beside each other.
 	push @settings, 'uidBase=1879048192', 'uidBlocks=1024'
 	    if $self->{mode} eq 'system';
+	push @settings, @{ $self->{settings} };
 	return (
 		"$builddir/launcher/browsertaskd",
 		'-s', $self->{state}, '-r', $self->{run},
@@ -236,6 +238,22 @@ sub become {
 	chdir '/';
 }
 
+# As systemd does: from 3 on, with their names. $ready moves out of the way.
+sub pass_sockets {
+	my ($sockets, $ready) = @_;
+	my @names = sort keys %$sockets;
+	my @copies = map { POSIX::dup(fileno $_) } $ready,
+	    map { $sockets->{$_} } @names;
+
+	POSIX::dup2(shift @copies, 50);
+	POSIX::dup2($copies[$_], 3 + $_) for 0 .. $#copies;
+	open($_[1], '>&=', 50);
+	fcntl($_[1], F_SETFD, 0);
+	$ENV{LISTEN_PID} = $$;
+	$ENV{LISTEN_FDS} = @names;
+	$ENV{LISTEN_FDNAMES} = join ':', @names;
+}
+
 sub launch {
 	my ($self) = @_;
 
@@ -247,6 +265,7 @@ sub launch {
 		$self->become;
 		prctl(PR_SET_PDEATHSIG, 15);
 		fcntl($w, F_SETFD, 0);
+		pass_sockets($self->{sockets}, $w) if $self->{sockets};
 		exec { (command($self, 0))[0] } command($self, fileno $w)
 		    or POSIX::_exit(127);
 	}

@@ -1,0 +1,449 @@
+#!/usr/bin/perl
+# The real launcher and cell with the real browser; supervisord and workerd
+# are played by t/launch/fakesup and t/launch/fakework.
+use strict;
+use warnings;
+use BrowserTask::Harness;
+use IO::Socket::UNIX;
+use POSIX ();
+use Socket;
+use Test::More;
+use Time::HiRes qw(time);
+
+use constant { BROWSER => 1, DESCRIBE => 2, TEXT => 4, FULL => 8 };
+use constant SESSION => '01ARZ3NDEKTSV4RRFFQ69G5FA';
+
+my $build = $ENV{builddir} // die "builddir is not set\n";
+my $sessions = 0;
+
+sub instance {
+	my (%opt) = @_;
+	return BrowserTask::Harness->new(
+		programs => {
+			supervisord => "$build/t/launch/fakesup",
+			workerd => "$build/t/launch/fakework",
+		},
+		%opt);
+}
+
+# A conversation with fakesup.
+package Talk {
+	use BrowserTask::Harness;
+
+	sub new {
+		my ($class, $instance) = @_;
+		my $sock = wait_until(10, sub {
+			IO::Socket::UNIX->new(Peer => $instance->admin_sock);
+		}) or die "connect: $!\n";
+		return bless { sock => $sock, lines => lines($sock) }, $class;
+	}
+
+	sub say {
+		my ($self, $line) = @_;
+		syswrite $self->{sock}, "$line\n";
+	}
+
+	# The first line that matches, within ten seconds; others are dropped.
+	sub expect {
+		my ($self, $re, $seconds) = @_;
+		my $end = Time::HiRes::time() + ($seconds // 10);
+		my @seen;
+
+		while ((my $rest = $end - Time::HiRes::time()) > 0) {
+			my $line = $self->{lines}->next($rest) // last;
+			return wantarray ? $line =~ $re : $line
+			    if $line =~ $re;
+			push @seen, $line;
+		}
+		main::diag("no $re in:\n", map { "  $_\n" } @seen);
+		return;
+	}
+
+	sub spawn {
+		my ($self, $id, $flags, %opt) = @_;
+		$sessions++;
+		$self->say(join ' ', 'spawn', $id, $opt{worker} // 0,
+		    $opt{browser} // 0, $flags,
+		    main::SESSION . chr(ord('A') + $sessions % 8),
+		    $opt{profile} // ());
+	}
+
+	sub up {
+		my ($self, $id, $flags, %opt) = @_;
+		$self->spawn($id, $flags, %opt);
+		my ($kind) = $self->expect(qr/^ready $id (\d)/);
+		$self->expect(qr/^worker $id hello/);
+		return $kind;
+	}
+
+	sub version {
+		my ($self, $id) = @_;
+		$self->say("tell $id cdp "
+		    . '{"id":1,"method":"Browser.getVersion"}');
+		return scalar $self->expect(
+		    qr/^worker $id cdp \{"id":1,"result":\{"protocolV/, 30);
+	}
+}
+
+# The processes of an instance that are not its launcher and supervisord.
+sub cells {
+	my ($i) = @_;
+	return grep { $_->{cmd} !~ /^supervisord / } tree($i->{pid});
+}
+
+sub find {
+	my ($i, $re) = @_;
+	my ($p) = grep { $_->{cmd} =~ $re } tree($i->{pid});
+	return $p ? $p->{pid} : die "no process $re\n";
+}
+
+sub worker { return find($_[0], qr/^workerd/) }
+sub cell { return find($_[0], qr/^cell: session/) }
+
+sub browser {
+	my ($i) = @_;
+	my $cell = cell($i);
+	my ($p) = grep { $_->{ppid} == $cell && $_->{cmd} =~ /--remote-/ }
+	    tree($i->{pid});
+	return $p->{pid};
+}
+
+# Listening TCP sockets held by a process.
+sub listeners {
+	my (@pids) = @_;
+	my (%listening, $n);
+
+	for my $table (qw(tcp tcp6)) {
+		open(my $fh, '<', "/proc/net/$table") or next;
+		while (<$fh>) {
+			my @f = split;
+			$listening{ $f[9] } = 1 if $f[3] eq '0A';
+		}
+	}
+	$n = 0;
+	for my $link (map { glob "/proc/$_/fd/*" } @pids) {
+		my $to = readlink $link // next;
+		$n++ if $to =~ /^socket:\[(\d+)\]/ && $listening{$1};
+	}
+	return $n;
+}
+
+sub files_below {
+	my ($dir) = @_;
+	opendir(my $dh, $dir) or return -1;
+	return scalar grep { !/^\.\.?$/ } readdir $dh;
+}
+
+sub test_cell {
+	my ($mode) = @_;
+	my $i = instance(mode => $mode)->start;
+	my $t = Talk->new($i);
+	my $system = $mode eq 'system';
+
+	$t->say('who');
+	my ($pid, $uid, $gid, $groups, $fds) =
+	    $t->expect(qr/^me (\d+) (\d+) (\d+) (\d+) (\S+)/);
+	my $base = $system ? $uid : undef;
+	if ($system) {
+		is(($uid - 1879048192) % 64, 0, 'supervisord has uid block+0');
+		is($gid, $uid, 'and the group of the same number');
+		is($groups, 0, 'and no other group');
+	} else {
+		is($uid, $> || 65534, 'supervisord runs as the caller');
+	}
+
+	is($t->up(1, BROWSER, worker => 2, browser => 3), 1,
+	    'the shell is started');
+	ok($t->version(1), 'and answers the worker over the pipe');
+	$t->say('tell 1 who');
+	my ($wuid, $wgid, $wgroups, $nnp, $wpid, $wfds) = $t->expect(
+	    qr/^worker 1 me (\d+) (\d+) (\d+) (\d+) (\d+) (\S+)/);
+	is($wfds, '0,1,2,3,4,5,6,', 'the worker has its fds and no others');
+	is($nnp, 1, 'the worker cannot gain privileges');
+	cmp_ok($wpid, '<', 10, 'the worker lives in a PID namespace');
+	if ($system) {
+		is($wuid, $base + 8 + 2, "the worker has its slot's uid");
+		is($wgroups, 0, 'and no groups');
+	}
+	for my $dir ($i->state_dir, $i->run_dir) {
+		$t->say("tell 1 see $dir");
+		like($t->expect(qr/^worker 1 seen/), qr/seen (?:-1|0)$/,
+		    "$dir cannot be seen inside");
+	}
+	$t->say('tell 1 see /dev/shm');
+	ok($t->expect(qr/^worker 1 seen [0-9]/), '/dev/shm is its own');
+
+	$t->say('tell 1 cdp {"id":2,"method":"Target.createTarget",'
+	    . '"params":{"url":"about:blank"}}');
+	$t->expect(qr/^worker 1 cdp \{"id":2,"result"/, 30);
+	$t->say('check 1');
+	my ($n, $seccomp, $depth, $rnnp) =
+	    $t->expect(qr/^sandbox 1 (\d+) (\d+) (\d+) (\d+)/);
+	cmp_ok($n, '>=', 1, 'a renderer was checked');
+	is($seccomp, 2, 'renderers have a seccomp filter');
+	cmp_ok($depth, '>=', 1, 'renderers have PID namespaces of their own');
+	is($rnnp, 1, 'renderers cannot gain privileges');
+
+	my @all = cells($i);
+	is(scalar(grep { $_->{cmd} =~ /--no-sandbox/ } @all), 0,
+	    'nothing runs without sandbox');
+	is(listeners(map { $_->{pid} } @all), 0, 'nothing listens on TCP');
+	if ($system) {
+		my %uids = map { $_->{uid} => 1 } @all;
+		is_deeply([ sort keys %uids ],
+		    [ $base + 1, $base + 8 + 2, $base + 32 + 3 ],
+		    'cell, worker and browser have uids of their own');
+	}
+
+	$t->say('tell 1 exit 3');
+	is($t->expect(qr/^reaped 1/), 'reaped 1 768 worker ended 0 ',
+	    'the cell ends with its worker');
+	is(scalar(cells($i)), 0, 'REAPED: nothing of it is left');
+	ok(wait_until(2, sub {
+		return files_below($i->state_dir . '/profiles/fresh') == 0
+		    && files_below($i->state_dir . '/profiles/trash') == 0;
+	}), 'nor of its profile');
+
+	is($t->up(2, DESCRIBE), 0, 'a worker without browser');
+	is(scalar(cells($i)), 2, 'is a cell and a worker');
+	$t->say('kill 2');
+	is($t->expect(qr/^reaped 2/), 'reaped 2 9 killed 0 ', 'KILL kills it');
+	is(scalar(cells($i)), 0, 'wholly');
+
+	is($i->stop, 0, 'SIGTERM ends the instance with status 0');
+	is(left(2), '', 'and leaves nothing');
+	ok(!-e $i->admin_sock && !-e $i->client_sock, 'no socket either');
+}
+
+sub test_deaths {
+	my ($mode) = @_;
+	my $i = instance(mode => $mode)->start;
+	my $t = Talk->new($i);
+
+	$t->up(1, BROWSER);
+	kill 'KILL', worker($i);
+	is($t->expect(qr/^reaped 1/), 'reaped 1 9 worker ended 0 ',
+	    'worker killed');
+	is(scalar(cells($i)), 0, 'and nothing is left');
+
+	$t->up(2, BROWSER);
+	$t->version(2);
+	kill 'KILL', browser($i);
+	is($t->expect(qr/^(?:browser_exited 2|worker 2 cdp eof)/) ? 1 : 0, 1,
+	    'browser killed: noticed');
+	$t->say('tell 2 exit 0');
+	is($t->expect(qr/^reaped 2/), 'reaped 2 0 worker ended 0 ',
+	    'its worker went on');
+	is(scalar(cells($i)), 0, 'and nothing is left');
+
+	$t->up(3, BROWSER);
+	$t->version(3);
+	kill 'STOP', browser($i), worker($i);
+	kill 'KILL', cell($i);
+	is($t->expect(qr/^reaped 3/), 'reaped 3 9 cell died 0 ',
+	    'cell killed while worker and browser are stopped');
+	is(scalar(cells($i)), 0, 'and nothing is left');
+
+	$t->spawn(4, BROWSER);
+	$t->say('kill 4');
+	is($t->expect(qr/^reaped 4/), 'reaped 4 9 killed 0 ',
+	    'killed in the middle of its start');
+	is(scalar(cells($i)), 0, 'and nothing is left');
+
+	$t->up(5, BROWSER);
+	$t->spawn(6, BROWSER);
+	is($t->expect(qr/^reaped 6/), 'reaped 6 0 spawn failed '
+	    . POSIX::EBUSY() . ' take a slot', 'a slot is never shared');
+	$t->up(7, BROWSER, worker => 1, browser => 1);
+	kill 'STOP', browser($i);
+	my $was = time;
+	kill 'KILL', find($i, qr/^supervisord /);
+	ok(wait_until(5, sub { !grep { $_->{cmd} =~ /^cell/ } tree($i->{pid}) }),
+	    'supervisord killed: its cells are, too');
+	$t = Talk->new($i);
+	cmp_ok(time - $was, '<', 5, 'it is started again');
+	is($t->up(1, BROWSER), 1, 'and works');
+	$t->say('garbage');
+	$t = Talk->new($i);
+	is($t->up(1, BROWSER), 1, 'and again after it broke the protocol');
+	like($i->log, qr/supervisord: broken link/, 'which is logged');
+
+	$t->version(1);
+	kill 'STOP', browser($i), worker($i), cell($i);
+	kill 'KILL', $i->{pid};
+	is(left(2), '',
+	    'launcher killed while all of a cell is stopped: nothing left');
+}
+
+sub test_restart_after_kill {
+	my ($mode) = @_;
+	my $i = instance(mode => $mode)->start;
+	my $t = Talk->new($i);
+	my $profiles;
+
+	$t->up(1, BROWSER);
+	$t->version(1);
+	kill 'KILL', $i->{pid};
+	is(left(2), '', 'nothing left of a killed instance');
+	$i->wait;
+	$i->start;
+	pass('it starts again on the same state and sockets');
+	ok(wait_until(5, sub {
+		return files_below($i->state_dir . '/profiles/fresh') == 0
+		    && files_below($i->state_dir . '/profiles/trash') == 0;
+	}), 'and removes the profile that was left');
+
+	my $second = instance(mode => $mode, state => $i->state_dir)->launch;
+	is($second->wait, 75 << 8, 'the state directory is locked');
+	like($second->log, qr/another browsertaskd uses the state directory/,
+	    'and says so');
+	$second = instance(mode => $mode, run => $i->run_dir)->launch;
+	is($second->wait, 75 << 8, 'so is the socket directory');
+
+	$t = Talk->new($i);
+	$t->up(1, BROWSER, profile => 'kept-one');
+	$t->version(1);
+	$t->say('tell 1 exit 0');
+	$t->expect(qr/^reaped 1/);
+	$profiles = $i->state_dir . '/profiles/kept/kept-one';
+	cmp_ok(files_below($profiles), '>', 0, 'a named profile is kept');
+	$t->up(2, BROWSER, profile => 'kept-one');
+	ok($t->version(2), 'and used again');
+	$t->say('deaf');
+	$t->expect(qr/^deaf/);
+	my $was = time;
+	is($i->stop, 0, 'a supervisord that does not end');
+	cmp_ok(time - $was, '>=', 2.9, 'gets its grace');
+	is(left(2), '', 'and is killed');
+}
+
+sub test_blocks {
+	my $i = instance(mode => 'system')->start;
+	my $j = instance(mode => 'system')->start;
+	my ($a) = map { $_->{uid} } tree($i->{pid});
+	my ($b) = map { $_->{uid} } tree($j->{pid});
+
+	isnt($a, $b, 'two instances have different uids');
+	my $k = instance(mode => 'system',
+	    settings => [ "uidBase=$a", 'uidBlocks=1' ])->launch;
+	is($k->wait, 75 << 8, 'a block is never shared');
+	like($k->log, qr/all 1 blocks of uids from $a on are taken/,
+	    'and says so');
+	is($j->stop, 0, 'stop');
+
+	# A file that supervisord made must be its own under another uid.
+	my $dir = $j->state_dir . '/sub';
+	mkdir $dir;
+	chown $b, $b, $dir;
+	open(my $fh, '>', "$dir/file");
+	close $fh;
+	chown $b, $b, "$dir/file";
+	link "$dir/file", $j->dir . '/other-name';
+	open($fh, '>', "$dir/single");
+	close $fh;
+	chown $b, $b, "$dir/single";
+	my $stray = fork() // die;
+	if ($stray == 0) {
+		setpgrp;
+		POSIX::setuid($b + 40);
+		exec 'sleep', '1000';
+	}
+	wait_until(5, sub { (grep { $_->{pid} == $stray && $_->{uid} == $b + 40
+	    && $_->{cmd} =~ /sleep/ } tree()) });
+	$j->start;
+	is((tree($j->{pid}))[0]{uid}, $b, 'it takes its former block again');
+	ok(!(grep { $_->{pid} == $stray && $_->{state} ne 'Z' } tree()),
+	    'and kills what was left in it');
+	like($j->log, qr/killing process $stray/, 'which is logged');
+	is($j->stop, 0, 'stop');
+	my $far = 1879048192 + 64 * 1024 + 64 * ($$ % 4096);
+	$j->{settings} = [ "uidBase=$far", 'uidBlocks=1' ];
+	$j->start;
+	is((tree($j->{pid}))[0]{uid}, $far, 'another block');
+	is((stat $dir)[4], $far, 'directories change hands');
+	is((stat "$dir/single")[4], $far, 'and files');
+	is((stat "$dir/file")[4], $b, 'but none with a second name');
+	is((stat $j->state_dir . '/profiles')[4], 0, 'profiles stay root\'s');
+	is($j->stop, 0, 'stop');
+	is($i->stop, 0, 'stop');
+	is(left(2), '', 'nothing left');
+}
+
+sub test_damping {
+	my $i = instance(mode => $_[0], settings => ['debug=1'])->launch;
+	my $was = time;
+
+	is($i->wait(20), 1 << 8, 'a supervisord that always ends: exit 1');
+	cmp_ok(time - $was, '>=', 3.9, 'not faster than once a second');
+	is(() = $i->log =~ /supervisord ended with status 9/g, 5,
+	    'after five starts');
+	is(left(2), '', 'nothing left');
+}
+
+sub test_systemd {
+	my ($mode) = @_;
+	my $dir = File::Temp::tempdir('bt-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+	chmod 0777, $dir;
+	my $notify = IO::Socket::UNIX->new(Type => SOCK_DGRAM,
+	    Local => "$dir/notify") or die "notify: $!\n";
+	my %sockets;
+	for my $name (qw(client admin)) {
+		socket(my $s, AF_UNIX, SOCK_STREAM, 0) or die;
+		bind($s, pack_sockaddr_un("$dir/$name")) or die;
+		$sockets{$name} = $s;
+	}
+	chmod 0777, "$dir/notify";
+	my $i = instance(mode => $mode, sockets => \%sockets,
+	    env => { NOTIFY_SOCKET => "$dir/notify" })->start;
+	$notify->recv(my $text, 100);
+	is($text, 'READY=1', 'systemd is told READY=1');
+	ok(IO::Socket::UNIX->new(Peer => "$dir/admin"),
+	    'the inherited socket is served');
+	ok(!-e $i->admin_sock, 'and none is made');
+	is($i->stop, 0, 'stop');
+	$notify->recv($text, 100);
+	is($text, 'STOPPING=1', 'systemd is told STOPPING=1');
+	ok(-e "$dir/admin", 'the inherited socket is left alone');
+}
+
+sub run_launcher {
+	my @args = @_;
+	my $out = `$build/launcher/browsertaskd @args 2>&1`;
+	return ($? >> 8, $out);
+}
+
+sub test_usage {
+	my ($code, $out) = run_launcher('-V');
+	is("$code $out" =~ /^0 browsertaskd \d/ ? 1 : 0, 1, '-V');
+	($code, $out) = run_launcher('-h');
+	ok($code == 0 && $out =~ /uidBase/, '-h lists the settings');
+	for my $wrong ('-x', 'word', '-o nonsense', '-o nothing=1',
+	    '-o maxQueuedRuns=many', '--ready-fd 999', '--ready-fd x',
+	    '-s ""') {
+		($code, $out) = run_launcher($wrong);
+		is($code, 64, "refused: $wrong");
+	}
+	my $i = instance();
+	mkdir $i->state_dir;
+	open(my $fh, '>', $i->state_dir . '/letter');
+	close $fh;
+	$i->launch;
+	is($i->wait, 73 << 8, 'a directory of other files is refused');
+	$i = instance(browser => '/nonexistent')->launch;
+	is($i->wait, 69 << 8, 'a missing browser is named');
+	like($i->log, qr{browser /nonexistent: No such file}, 'in words');
+	my $long = instance()->dir . '/' . 'x' x 120;
+	$i = instance(run => $long)->launch;
+	is($i->wait, 73 << 8, 'a socket path that is too long');
+}
+
+for my $mode (modes()) {
+	for my $test ([ cell => \&test_cell ], [ deaths => \&test_deaths ],
+	    [ restart => \&test_restart_after_kill ],
+	    [ damping => \&test_damping ], [ systemd => \&test_systemd ]) {
+		subtest "$mode: $test->[0]" => sub { $test->[1]->($mode) };
+	}
+}
+subtest 'uid blocks' => \&test_blocks if $> == 0;
+subtest 'usage' => \&test_usage;
+done_testing();
