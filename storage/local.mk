@@ -43,3 +43,38 @@ t_unit_storage_commit_test_SOURCES = t/unit/storage_commit_test.c \
 	t/unit/storage_fixture.h t/unit/tap.h
 t_unit_storage_commit_test_LDADD = $(STORAGE_TEST_LIBS)
 TESTS += t/unit/storage_commit_test
+
+check_PROGRAMS += t/unit/storage_run_test
+t_unit_storage_run_test_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS)
+t_unit_storage_run_test_SOURCES = t/unit/storage_run_test.c \
+	t/unit/storage_fixture.h t/unit/tap.h
+t_unit_storage_run_test_LDADD = $(STORAGE_TEST_LIBS)
+TESTS += t/unit/storage_run_test
+
+check_PROGRAMS += t/unit/storage_log_test
+t_unit_storage_log_test_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS)
+t_unit_storage_log_test_SOURCES = t/unit/storage_log_test.c \
+	t/unit/storage_fixture.h t/unit/tap.h
+t_unit_storage_log_test_LDADD = $(STORAGE_TEST_LIBS)
+TESTS += t/unit/storage_log_test
+
+check_PROGRAMS += t/unit/storage_keep_test
+t_unit_storage_keep_test_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS)
+t_unit_storage_keep_test_SOURCES = t/unit/storage_keep_test.c \
+	t/unit/storage_fixture.h t/unit/tap.h
+t_unit_storage_keep_test_LDADD = $(STORAGE_TEST_LIBS)
+TESTS += t/unit/storage_keep_test
+
+check_PROGRAMS += t/unit/storage_file_test
+t_unit_storage_file_test_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS)
+t_unit_storage_file_test_SOURCES = t/unit/storage_file_test.c \
+	t/unit/storage_fixture.h t/unit/tap.h
+t_unit_storage_file_test_LDADD = $(STORAGE_TEST_LIBS)
+TESTS += t/unit/storage_file_test
+
+check_PROGRAMS += t/unit/storage_crash_test
+t_unit_storage_crash_test_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS)
+t_unit_storage_crash_test_SOURCES = t/unit/storage_crash_test.c \
+	t/unit/storage_fixture.h t/unit/tap.h
+t_unit_storage_crash_test_LDADD = $(STORAGE_TEST_LIBS)
+TESTS += t/unit/storage_crash_test

@@ -258,14 +258,6 @@ see(const struct ulid *id, const struct run_record *r, int err, void *arg)
 	return true;
 }
 
-static int
-delete_run(struct store_txn *txn, void *arg)
-{
-	unsigned budget = 100;
-
-	return run_delete(txn, arg, &budget);
-}
-
 static void
 test_damage(void)
 {
@@ -296,7 +288,7 @@ test_damage(void)
 	store_read_end(s);
 	ok(seen.good == 1 && seen.corrupt == 1 && total == 2,
 	    "a list tells the damaged one from the good one");
-	is_int(fx_write(s, delete_run, &a.id), STORE_OK,
+	is_int(fx_write(s, fx_delete, &a.id), STORE_OK,
 	    "a damaged run can be deleted");
 	memset(&seen, 0, sizeof(seen));
 	run_list(fx_read(s), &all, 0, 10, see, &seen, &total);

@@ -131,6 +131,14 @@ fx_update(struct store_txn *txn, void *arg)
 	return run_update(txn, arg);
 }
 
+static inline int
+fx_delete(struct store_txn *txn, void *arg)
+{
+	unsigned budget = 100000;
+
+	return run_delete(txn, arg, &budget);
+}
+
 static inline void
 fx_end_run(struct run_record *r, enum run_status status, int64_t ended_ms,
     int64_t expires_ms)

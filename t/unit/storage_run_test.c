@@ -1,0 +1,463 @@
+/* Unit tests of storage/: run records, lists, totals and recovery. */
+#include "storage/txn.h"
+#include "t/unit/storage_fixture.h"
+
+#define MODEL_RUNS 300
+#define MODEL_OPS  1500
+
+static uint32_t seed = 20240229;
+
+static uint32_t
+rnd(uint32_t below)
+{
+	seed = seed * 1664525u + 1013904223u;
+	return (seed >> 8) % below;
+}
+
+struct filled {
+	struct run_record r;
+	const char *doc;
+};
+
+static int
+insert_filled(struct store_txn *txn, void *arg)
+{
+	struct filled *f = arg;
+
+	run_insert(txn, &f->r);
+	return run_doc_put(
+	    txn, &f->r.id, RUN_DOC_RESULT, f->doc, strlen(f->doc));
+}
+
+static struct run_record
+full_record(void)
+{
+	struct run_record r = fx_run();
+
+	fx_end_run(&r, RUN_PARTIAL_SUCCESS, FX_NOW + 900, FX_NOW + 1000);
+	r.mode = MODE_ASYNC;
+	r.priority = PRIORITY_CRITICAL;
+	r.attempt = 3;
+	r.epoch = UINT32_MAX;
+	r.started_ms = FX_NOW + 1;
+	r.spent_ms = 77;
+	r.done = 12;
+	r.total = 1000;
+	r.intent = INTENT_TIMEOUT;
+	r.intent_ms = FX_NOW + 2;
+	memset(r.trace_id, 'a', STORE_TRACE_CHARS);
+	memset(r.template_id, 't', STORE_TEMPLATE_CHARS);
+	strlcpy(r.phase, "acting", sizeof(r.phase));
+	strlcpy(r.facts_snapshot_id, "f", sizeof(r.facts_snapshot_id));
+	strlcpy(r.error_code, "RUN_TIMEOUT", sizeof(r.error_code));
+	r.has_identity = true;
+	memset(r.identity, 7, sizeof(r.identity));
+	return r;
+}
+
+static void
+test_record(void)
+{
+	struct filled f = { full_record(), "{\"a\":1}" };
+	struct run_record got;
+	const uint8_t *p;
+	struct store *s;
+	size_t len;
+
+	fx_new();
+	s = fx_open();
+	is_int(fx_write(s, insert_filled, &f), STORE_OK, "insert");
+	store_free(&s);
+	s = fx_open();
+	memset(&got, 0, sizeof(got));
+	is_int(fx_get(s, &f.r.id, &got), STORE_OK, "read after reopening");
+	ok(memcmp(&got, &f.r, sizeof(got)) == 0, "every field came back");
+	ok(run_doc_get(fx_read(s), &f.r.id, RUN_DOC_RESULT, &p, &len) ==
+		    STORE_OK &&
+		len == 7 && memcmp(p, f.doc, 7) == 0,
+	    "the document, too");
+	store_read_end(s);
+	store_free(&s);
+}
+
+struct raw {
+	struct key key;
+	uint8_t bytes[4096];
+	size_t len;
+};
+
+static int
+raw_put(struct store_txn *txn, void *arg)
+{
+	struct raw *raw = arg;
+
+	return txn_put(txn, TABLE_RUNS, &raw->key, raw->bytes, raw->len);
+}
+
+/* Damage that a checksum does not see: the decoder alone must. */
+static void
+test_decoder(void)
+{
+	struct filled f = { full_record(), "" };
+	struct run_record got, before;
+	struct raw raw, bad;
+	const uint8_t *p;
+	struct store *s;
+	int wrong = 0, changed = 0;
+
+	fx_new();
+	s = fx_open();
+	fx_write(s, insert_filled, &f);
+	key_init(&raw.key);
+	key_add_ulid(&raw.key, &f.r.id);
+	txn_get(fx_read(s), TABLE_RUNS, &raw.key, &p, &raw.len);
+	memcpy(raw.bytes, p, raw.len);
+	store_read_end(s);
+	memset(&got, 0x55, sizeof(got));
+	before = got;
+	for (size_t len = 0; len < raw.len; len++) {
+		bad = raw;
+		bad.len = len;
+		fx_write(s, raw_put, &bad);
+		wrong += fx_get(s, &f.r.id, &got) != STORE_CORRUPT;
+	}
+	is_int(wrong, 0, "cut at every byte: damaged");
+	ok(memcmp(&got, &before, sizeof(got)) == 0, "the output is untouched");
+	bad = raw;
+	bad.bytes[bad.len++] = 0xc0;
+	fx_write(s, raw_put, &bad);
+	is_int(fx_get(s, &f.r.id, &got), STORE_CORRUPT, "a byte too many");
+	for (size_t at = 0; at < raw.len; at++) {
+		int rc;
+
+		bad = raw;
+		bad.bytes[at] = (uint8_t)rnd(256);
+		fx_write(s, raw_put, &bad);
+		rc = fx_get(s, &f.r.id, &got);
+		wrong += rc != STORE_OK && rc != STORE_CORRUPT;
+		changed += rc == STORE_CORRUPT;
+	}
+	ok(wrong == 0 && changed > 20, "mutations are read or refused (%d)",
+	    changed);
+	store_free(&s);
+}
+
+static void
+test_update_rules(void)
+{
+	struct run_record r = fx_run(), bad;
+	struct store *s;
+
+	fx_new();
+	s = fx_open();
+	bad = r;
+	bad.created_ms++;
+	is_int(fx_write(s, fx_insert, &bad), STORE_INVALID,
+	    "createdAt is the id's time");
+	bad = r;
+	bad.template_id[0] = '\0';
+	is_int(fx_write(s, fx_insert, &bad), STORE_INVALID, "no template");
+	bad = r;
+	memset(bad.trace_id, 'x', sizeof(bad.trace_id));
+	is_int(fx_write(s, fx_insert, &bad), STORE_INVALID, "text without end");
+	bad = r;
+	bad.priority = PRIORITY__MAX;
+	is_int(fx_write(s, fx_insert, &bad), STORE_INVALID, "no such priority");
+	is_int(fx_write(s, fx_update, &r), STORE_NOT_FOUND, "unknown run");
+	fx_write(s, fx_insert, &r);
+	bad = r;
+	bad.uid++;
+	is_int(fx_write(s, fx_update, &bad), STORE_INVALID, "the uid stays");
+	bad = r;
+	fx_end_run(&bad, RUN_SUCCEEDED, FX_NOW, 0);
+	is_int(fx_write(s, fx_update, &bad), STORE_INVALID,
+	    "queued does not become succeeded");
+	r.status = RUN_RUNNING;
+	is_int(fx_write(s, fx_update, &r), STORE_OK, "running");
+	bad = r;
+	bad.status = RUN_FAILED;
+	is_int(fx_write(s, fx_update, &bad), STORE_INVALID,
+	    "a terminal run has an end");
+	fx_end_run(&r, RUN_FAILED, FX_NOW, 0);
+	is_int(fx_write(s, fx_update, &r), STORE_OK, "failed");
+	bad = r;
+	bad.status = RUN_CANCELED;
+	is_int(fx_write(s, fx_update, &bad), STORE_INVALID,
+	    "the first terminal state wins");
+	r.expires_ms = FX_NOW + 1;
+	is_int(fx_write(s, fx_update, &r), STORE_OK, "its expiry may be set");
+	store_free(&s);
+}
+
+/* The model: an array in order of insertion, filtered by brute force. */
+static struct run_record model[MODEL_RUNS];
+static int model_len;
+
+static bool
+model_match(const struct run_record *r, const struct run_filter *f)
+{
+	return (!f->by_uid || r->uid == f->uid) &&
+	    (!f->by_status || r->status == f->status) &&
+	    (f->template_id == NULL ||
+		strcmp(r->template_id, f->template_id) == 0) &&
+	    (f->session == NULL ||
+		memcmp(&r->session, f->session, sizeof(r->session)) == 0);
+}
+
+struct page {
+	struct ulid ids[MODEL_RUNS];
+	enum run_status statuses[MODEL_RUNS];
+	int n;
+};
+
+static bool
+page_add(const struct ulid *id, const struct run_record *r, int err, void *arg)
+{
+	struct page *page = arg;
+
+	if (r == NULL || page->n == MODEL_RUNS)
+		return false;
+	page->statuses[page->n] = r->status;
+	page->ids[page->n++] = *id;
+	return true;
+}
+
+static bool
+page_right(struct store *s, const struct run_filter *f, uint64_t offset,
+    uint64_t limit)
+{
+	struct page page = { .n = 0 };
+	struct store_txn *txn;
+	uint64_t total, other, want = 0;
+	int at = 0;
+	bool same = true;
+
+	txn = fx_read(s);
+	run_list(txn, f, offset, limit, page_add, &page, &total);
+	run_total(txn, f, &other);
+	store_read_end(s);
+	for (int i = model_len - 1; i >= 0; i--) {
+		if (!model_match(&model[i], f))
+			continue;
+		if (want >= offset && want < offset + limit) {
+			same = same && at < page.n &&
+			    memcmp(&page.ids[at], &model[i].id, ULID_BYTES) ==
+				0 &&
+			    page.statuses[at] == model[i].status;
+			at++;
+		}
+		want++;
+	}
+	return same && at == page.n && total == want && other == want;
+}
+
+static const char *const templates[] = { "a", "ab", "batch_extract_pages" };
+
+static void
+model_step(struct store *s, const struct ulid *sessions)
+{
+	static const enum run_status ends[] = { RUN_SUCCEEDED,
+		RUN_PARTIAL_SUCCESS, RUN_FAILED, RUN_CANCELED };
+	struct run_record *r;
+	uint32_t dice = rnd(10);
+	int at;
+
+	if (model_len == 0 || (dice < 4 && model_len < MODEL_RUNS)) {
+		r = &model[model_len++];
+		*r = fx_run_at(FX_NOW + model_len / 7);
+		r->uid = rnd(3) + (rnd(2) != 0 ? 0xffffff00u : 0);
+		r->session = sessions[rnd(4)];
+		strlcpy(
+		    r->template_id, templates[rnd(3)], sizeof(r->template_id));
+		store_write(s, fx_insert, r, NULL, NULL);
+		store_commit(s, FX_NOW);
+		return;
+	}
+	at = (int)rnd((uint32_t)model_len);
+	r = &model[at];
+	if (dice == 9) {
+		fx_write(s, fx_delete, &r->id);
+		memmove(r, r + 1, (size_t)(model_len - at - 1) * sizeof(*r));
+		model_len--;
+		return;
+	}
+	if (r->status == RUN_QUEUED)
+		r->status = RUN_RUNNING;
+	else if (r->status == RUN_RUNNING && dice == 8)
+		r->status = RUN_QUEUED;
+	else if (r->status == RUN_RUNNING)
+		fx_end_run(r, ends[rnd(4)], FX_NOW, FX_NOW + rnd(1000));
+	fx_write(s, fx_update, r);
+}
+
+static void
+test_model(void)
+{
+	struct run_filter f;
+	struct ulid sessions[4];
+	struct store *s;
+	int wrong = 0, checks = 0;
+
+	fx_new();
+	s = fx_open();
+	model_len = 0;
+	for (int i = 0; i < 4; i++)
+		sessions[i] = ulid_new(FX_NOW);
+	for (int op = 0; op < MODEL_OPS; op++) {
+		model_step(s, sessions);
+		for (unsigned with = 0; op % 5 == 0 && with < 16; with++) {
+			f = (struct run_filter){
+				.by_uid = (with & 1) != 0,
+				.uid = rnd(3),
+				.by_status = (with & 2) != 0,
+				.status = rnd(RUN__MAX),
+				.template_id =
+				    (with & 4) != 0 ? templates[rnd(3)] : NULL,
+				.session =
+				    (with & 8) != 0 ? &sessions[rnd(4)] : NULL,
+			};
+			checks++;
+			wrong += !page_right(s, &f, rnd(12), rnd(20));
+		}
+	}
+	ok(wrong == 0 && checks == 4800,
+	    "lists and totals as the model has them (%d of %d wrong)", wrong,
+	    checks);
+	f = (struct run_filter){ 0 };
+	ok(page_right(s, &f, 0, MODEL_RUNS), "all of them, newest first");
+	ok(page_right(s, &f, (uint64_t)model_len + 5, 10), "behind the end");
+	store_free(&s);
+}
+
+static bool
+count(const struct ulid *id, const struct run_record *r, int err, void *arg)
+{
+	++*(int *)arg;
+	return true;
+}
+
+static void
+test_list_cost(void)
+{
+	struct run_filter all = { 0 };
+	static struct run_record runs[2000];
+	uint64_t steps[2];
+	struct store *s;
+	int n = 0;
+
+	fx_new();
+	s = fx_open();
+	for (int round = 0; round < 2; round++) {
+		for (int i = round * 100; i < (round == 0 ? 100 : 2000); i++) {
+			runs[i] = fx_run();
+			store_write(s, fx_insert, &runs[i], NULL, NULL);
+		}
+		store_commit(s, FX_NOW);
+		steps[round] = store_stats(s).cursor_steps;
+		run_list(fx_read(s), &all, 30, 10, count, &n, NULL);
+		store_read_end(s);
+		steps[round] = store_stats(s).cursor_steps - steps[round];
+	}
+	is_int(n, 20, "two pages");
+	is_int(steps[0], 40, "a page costs offset + limit entries");
+	is_int(steps[1], steps[0], "also when the table is 20 times as large");
+	store_free(&s);
+}
+
+struct settle {
+	int called;
+	struct ulid requeue;
+	int fail_with;
+	uint32_t seen_attempt;
+};
+
+static int
+settle(struct store_txn *txn, struct run_record *r, int err, void *arg)
+{
+	struct settle *st = arg;
+	unsigned budget = 100;
+
+	st->called++;
+	if (st->fail_with != 0)
+		return st->fail_with;
+	if (err != STORE_OK)
+		return run_delete(txn, &r->id, &budget);
+	if (memcmp(&r->id, &st->requeue, sizeof(r->id)) == 0) {
+		r->status = RUN_QUEUED;
+		r->attempt++;
+		return STORE_OK;
+	}
+	fx_end_run(r, RUN_FAILED, FX_NOW + 10, FX_NOW + 20);
+	return STORE_OK;
+}
+
+static int
+break_record(struct store_txn *txn, void *arg)
+{
+	struct key k;
+
+	key_init(&k);
+	key_add_ulid(&k, arg);
+	return txn_put(txn, TABLE_RUNS, &k, "x", 1);
+}
+
+static void
+test_recovery(void)
+{
+	struct run_record r[4], got;
+	struct run_filter queued = { .by_status = true, .status = RUN_QUEUED };
+	struct settle st = { 0 };
+	struct page page = { .n = 0 };
+	struct store *s;
+
+	fx_new();
+	s = fx_open();
+	for (int i = 0; i < 4; i++) {
+		r[i] = fx_run();
+		fx_write(s, fx_insert, &r[i]);
+		r[i].status = i < 3 ? RUN_RUNNING : RUN_QUEUED;
+		fx_write(s, fx_update, &r[i]);
+	}
+	fx_write(s, break_record, &r[2].id);
+	store_free(&s);
+	s = fx_open();
+	is_int(store_epoch(s), 0, "no epoch before recovery");
+	st.fail_with = STORE_LIMIT;
+	is_int(store_recover(s, FX_NOW, settle, &st), STORE_LIMIT,
+	    "a recovery may fail");
+	is_int(store_epoch(s), 0, "then there is no epoch");
+	st = (struct settle){ .requeue = r[0].id };
+	is_int(store_recover(s, FX_NOW, settle, &st), STORE_OK, "recovery");
+	is_int(store_epoch(s), 1, "first epoch");
+	is_int(st.called, 3, "asked for every run that was running");
+	fx_get(s, &r[0].id, &got);
+	ok(got.status == RUN_QUEUED && got.attempt == 2, "one goes on");
+	fx_get(s, &r[1].id, &got);
+	ok(got.status == RUN_FAILED && got.expires_ms == FX_NOW + 20,
+	    "one has failed");
+	is_int(fx_get(s, &r[2].id, &got), STORE_NOT_FOUND,
+	    "the damaged one is gone");
+	run_list_oldest(fx_read(s), &queued, page_add, &page);
+	store_read_end(s);
+	ok(page.n == 2 && memcmp(&page.ids[0], &r[0].id, ULID_BYTES) == 0 &&
+		memcmp(&page.ids[1], &r[3].id, ULID_BYTES) == 0,
+	    "the queue in its order");
+	store_free(&s);
+	s = fx_open();
+	store_recover(s, FX_NOW, settle, &st);
+	is_int(store_epoch(s), 2, "next epoch");
+	store_free(&s);
+}
+
+int
+main(void)
+{
+	test_record();
+	test_decoder();
+	test_update_rules();
+	test_model();
+	test_list_cost();
+	test_recovery();
+	fx_remove();
+	return done_testing();
+}
