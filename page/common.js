@@ -1,5 +1,89 @@
 // common: what all parts of an extraction use. The parts are joined into one
-// function that runs in an isolated world; this file comes first.
+// function that runs in an isolated world; this file comes first. Everything
+// here is bounded: pages may be of any size and written to annoy.
+const MAX_NODES = 200000;
+const MAX_MS = 4000;
+const started = performance.now();
+let visited = 0;
+
+// True when the work on this page has gone far enough.
+function spent() {
+  return ++visited > MAX_NODES ||
+    ((visited & 1023) === 0 && performance.now() - started > MAX_MS);
+}
+
+// Well-formed, without runs of white space.
+function clean(text) {
+  return text ? String(text).replace(/[\s\u200b\ufeff]+/g, " ").trim().toWellFormed() : "";
+}
+
+// At most n code units, never half a character.
+function cut(text, n) {
+  if (text.length <= n)
+    return text;
+  const c = text.charCodeAt(n - 1);
+  return text.slice(0, c >= 0xd800 && c < 0xdc00 ? n - 1 : n).toWellFormed();
+}
+
+function attr(el, name) {
+  return clean(el.getAttribute(name));
+}
+
+function visible(el) {
+  return el.checkVisibility({visibilityProperty: true, contentVisibilityAuto: false});
+}
+
+// The document, its open shadow roots and its same-origin frames. An isolated
+// world sees the frames of the same origin only, which is what is wanted.
+function allRoots() {
+  const roots = [];
+  const visit = (root, depth) => {
+    roots.push(root);
+    if (depth > 8 || roots.length > 200)
+      return;
+    for (const el of root.querySelectorAll("*")) {
+      if (spent())
+        return;
+      if (el.shadowRoot)
+        visit(el.shadowRoot, depth + 1);
+      else if (el.localName === "iframe" || el.localName === "frame") {
+        let inner = null;
+        try {
+          inner = el.contentDocument;
+        } catch {
+          inner = null;
+        }
+        if (inner && inner.body && visible(el))
+          visit(inner, depth + 1);
+      }
+    }
+  };
+  visit(document, 0);
+  return roots;
+}
+
+const REGION_OF_TAG = {header: "header", nav: "nav", main: "main", aside: "aside",
+  footer: "footer", dialog: "dialog", form: "form", search: "search"};
+const REGION_OF_ROLE = {banner: "header", navigation: "nav", main: "main",
+  complementary: "aside", contentinfo: "footer", dialog: "dialog",
+  alertdialog: "dialog", form: "form", search: "search"};
+
+function regionOf(el) {
+  const role = el.getAttribute("role");
+  if (role)
+    return REGION_OF_ROLE[role.trim().toLowerCase()] || "";
+  const region = REGION_OF_TAG[el.localName] || "";
+  // The header of an article is no header of the page.
+  if ((region === "header" || region === "footer") &&
+      el.parentElement && el.parentElement.closest("article,section,main,aside,nav,[role=main]"))
+    return "";
+  return region;
+}
+
+function parentOf(el) {
+  return el.parentElement || (el.getRootNode() && el.getRootNode().host) || null;
+}
+
 function extract(o) {
   const out = {};
   for (const part of ["pageInfo", "content", "readability"]) {
