@@ -50,3 +50,9 @@ t_unit_worker_lua_test_LDADD = workerd/libworkerd.a templates/libtemplates.a \
 	ipc/libipc.a json/libjson.a model/libmodel.a common/libcommon.a \
 	$(LUA_LIBS) $(EVENT_LIBS) $(MSGPACK_LIBS) $(PCRE2_LIBS) $(BSD_LIBS)
 TESTS += t/unit/worker_lua_test
+
+# Plays all of the worker's peers but the browser; worker.t runs it.
+check_PROGRAMS += t/scenario/workerdrive
+t_scenario_workerdrive_SOURCES = t/scenario/workerdrive.c
+t_scenario_workerdrive_LDADD = ipc/libipc.a model/libmodel.a \
+	common/libcommon.a $(EVENT_LIBS) $(MSGPACK_LIBS) $(BSD_LIBS)
