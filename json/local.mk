@@ -17,6 +17,23 @@ json_libjson_a_SOURCES = \
 	json/writer.c \
 	json/writer.h
 
+noinst_LIBRARIES += json/libschema.a
+json_libschema_a_SOURCES = \
+	json/categories.def \
+	json/keywords.def \
+	json/pattern.c \
+	json/pattern.h \
+	json/pattern_translate.c \
+	json/schema.c \
+	json/schema.h \
+	json/schema_apply.c \
+	json/schema_check.c \
+	json/schema_compile.c \
+	json/schema_error.c \
+	json/schema_int.h
+json_libschema_a_CPPFLAGS = $(AM_CPPFLAGS) $(PCRE2_CFLAGS)
+
+# Programs with schemas link: json/libschema.a json/libjson.a $(PCRE2_LIBS)
 json_test_libs = json/libjson.a common/libcommon.a $(BSD_LIBS)
 
 check_PROGRAMS += t/unit/json_tape_test
@@ -42,3 +59,11 @@ t_unit_json_writer_test_SOURCES = \
 	t/unit/tap.h
 t_unit_json_writer_test_LDADD = $(json_test_libs)
 TESTS += t/unit/json_writer_test
+
+check_PROGRAMS += t/unit/json_schema_test
+t_unit_json_schema_test_SOURCES = \
+	t/unit/json_schema_test.c \
+	t/unit/json_support.h \
+	t/unit/tap.h
+t_unit_json_schema_test_LDADD = json/libschema.a $(json_test_libs) $(PCRE2_LIBS)
+TESTS += t/unit/json_schema_test

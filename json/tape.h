@@ -108,6 +108,8 @@ size_t json_len(struct json_val);
 /* Time grows with the members. */
 struct json_val json_obj_get(struct json_val, const char *key);
 struct json_val json_obj_getn(struct json_val, const char *key, size_t len);
+/* The key is a string value, perhaps of another document. */
+struct json_val json_obj_getv(struct json_val, struct json_val key);
 /* Time grows with index. */
 struct json_val json_arr_get(struct json_val, size_t index);
 /* for (it = json_iter(v); json_iter_next(&it);) ... it.key, it.val */

@@ -191,6 +191,25 @@ json_obj_get(struct json_val v, const char *key)
 }
 
 struct json_val
+json_obj_getv(struct json_val v, struct json_val key)
+{
+	struct json_val found = missing;
+	struct json_iter it;
+	const char *name;
+	size_t len;
+
+	name = json_str_borrow(key, &len);
+	if (name != NULL)
+		return json_obj_getn(v, name, len);
+	if (!json_is_object(v) || !json_is_string(key))
+		return missing;
+	for (it = json_iter(v); json_iter_next(&it);)
+		if (json_str_cmp(it.key, key) == 0)
+			found = it.val;
+	return found;
+}
+
+struct json_val
 json_arr_get(struct json_val v, size_t index)
 {
 	struct json_iter it;
