@@ -16,6 +16,8 @@ use constant SESSION => '01ARZ3NDEKTSV4RRFFQ69G5FA';
 my $build = $ENV{builddir} // die "builddir is not set\n";
 my $sessions = 0;
 
+$SIG{PIPE} = 'IGNORE';
+
 sub instance {
 	my (%opt) = @_;
 	return BrowserTask::Harness->new(
@@ -97,6 +99,15 @@ sub find {
 	return $p ? $p->{pid} : die "no process $re\n";
 }
 
+# Kills a process, or has it killed by $how, and waits until it is gone.
+sub end {
+	my ($pid, $how) = @_;
+
+	$how ? $how->() : kill 'KILL', $pid;
+	wait_until(5, sub { !-d "/proc/$pid" }) or die "$pid lives\n";
+}
+
+sub supervisord { return find($_[0], qr/^supervisord /) }
 sub worker { return find($_[0], qr/^workerd/) }
 sub cell { return find($_[0], qr/^cell: session/) }
 
@@ -257,13 +268,13 @@ sub test_deaths {
 	$t->up(7, BROWSER, worker => 1, browser => 1);
 	kill 'STOP', browser($i);
 	my $was = time;
-	kill 'KILL', find($i, qr/^supervisord /);
+	end(supervisord($i));
 	ok(wait_until(5, sub { !grep { $_->{cmd} =~ /^cell/ } tree($i->{pid}) }),
 	    'supervisord killed: its cells are, too');
 	$t = Talk->new($i);
 	cmp_ok(time - $was, '<', 5, 'it is started again');
 	is($t->up(1, BROWSER), 1, 'and works');
-	$t->say('garbage');
+	end(supervisord($i), sub { $t->say('garbage') });
 	$t = Talk->new($i);
 	is($t->up(1, BROWSER), 1, 'and again after it broke the protocol');
 	like($i->log, qr/supervisord: broken link/, 'which is logged');
