@@ -19,7 +19,7 @@ log_init(const char *prog, enum log_level max_level)
 	log_max = max_level;
 }
 
-static void
+static void __attribute__((format(printf, 2, 0)))
 log_vwrite(enum log_level level, const char *fmt, va_list ap)
 {
 	char msg[LINE_MAX_BYTES], safe[LINE_MAX_BYTES * 4], *line;
