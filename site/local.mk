@@ -23,4 +23,6 @@ site_demosite_SOURCES = \
 site_demosite_CPPFLAGS = $(AM_CPPFLAGS) $(EVHTTP_CFLAGS) \
 	-DSITE_PAGES_DIR='"$(abs_top_srcdir)/site/pages"'
 site_demosite_LDADD = common/libcommon.a $(EVHTTP_LIBS) $(BSD_LIBS)
-EXTRA_DIST += site/pages
+EXTRA_DIST += \
+	site/pages \
+	site/urls

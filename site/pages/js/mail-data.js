@@ -1,0 +1,37 @@
+/* The messages in the inbox: from, subject, first line, unread, date. */
+'use strict';
+
+var MAIL = [
+	["Harbour board", "Berth 46: please confirm before Friday", "You asked whether berth 46 counts as afloat. The engineer would like to know at which tide.", 1, "09:41"],
+	["Tomas Fell", "Re: the surveyor's notebook", "I have hung the copy. It is open at the page you think it is.", 1, "09:02"],
+	["Ferry company", "No ferry on Friday", "The wind will be north-west, eight. We expect to sail on Saturday at noon, or on Sunday.", 1, "08:15"],
+	["Lene Askey", "A jar for your niece", "It is on the window sill of the ferry office. Feed it on the way.", 1, "07:30"],
+	["Yusuf A.", "The heron again", "Reading 11 is missing. I attach a picture of the reason.", 1, "07:04"],
+	["Tidewater Library", "Two books are due on Monday", "Tides and their tables; The knot in the third rope. You may renew them by answering this letter.", 1, "06:00"],
+	["Nora Beck", "Sunday sorting", "The children have asked for harder letters. Could you bring the ones from Quay Street?", 1, "Fri"],
+	["Quayside shop", "Your order Q1042 is on the quay", "One storm lamp, two tide tables. Bring the slip, or somebody who knows you.", 1, "Fri"],
+	["Pilots' room", "The bar has moved", "Keep forty paces east of the second buoy until further notice. The buoy does not know yet.", 1, "Fri"],
+	["Maud Tarrant", "One question for the article", "Was it a card table or a dining table? Readers will ask.", 0, "Thu"],
+	["Aron Askey", "Five o'clock", "She said yes. Starting Tuesday. Do not tell her I told you first.", 0, "Thu"],
+	["Council office", "Minutes of the last meeting", "Please find the minutes. The part about the clocks has been read twice and is correct.", 0, "Thu"],
+	["Band", "Rehearsal moved to the tunnel", "Because of the door. Bring a coat and the fourth march.", 0, "Thu"],
+	["Dr. N. Veld", "Results, sample 3", "The third bacterium is still there after fifty-eight feedings on your flour.", 0, "Wed"],
+	["Insurance of the coast", "Your yearly statement", "Nothing was claimed, nothing was lost. We thank you for an uneventful year.", 0, "Wed"],
+	["Greta Rask", "Rope, 3 strands, 40 fathoms", "Ready when you are. I made it a fathom longer, in case of opinions.", 0, "Wed"],
+	["School, upper form", "Invitation to the gauge's birthday", "Three years and eleven missed readings. There will be cake at the mill.", 0, "Tue"],
+	["The Gazette", "Your subscription", "It has been renewed for a year. The Saturday letter comes with it.", 0, "Tue"],
+	["Hanne", "Photographs from the mole", "The one with the seal is out of focus because the seal was not.", 0, "Tue"],
+	["Customs house", "Clock to be stopped for cleaning", "For two days it will strike neither the tides nor the hours.", 0, "Mon"],
+	["Viggo Thorne", "Mooring fees, a proposal", "By length, as before, but measured at the water line. It saves you four crowns.", 0, "Mon"],
+	["Museum", "We have found your grandmother's key", "It fits nothing so far. Would you like to try your doors?", 0, "Mon"],
+	["Weather mast", "Daily summary", "Wind NE 4 to 6, pressure falling, visibility good until it is not.", 0, "Sun"],
+	["Ole Brandt", "Swimming lessons", "If the second plan wins, there will be a pool where the lock was. I would teach.", 0, "Sun"],
+	["Choir", "Score for bar 40", "The altos have two versions and would like to keep both.", 0, "Sat"],
+	["P. Castellane", "Berths for visitors", "Seventy-one on Saturday. I counted from the kiosk, with coffee.", 0, "Sat"],
+	["Book club", "Next: a novel about a map", "Nobody has finished the last one, so we shall discuss its beginning.", 0, "28 Apr"],
+	["Ropewalk", "Apprentice's first hundred paces", "Backwards, without looking. There were witnesses.", 0, "27 Apr"],
+	["Bees", "Swarm in the orchard", "It has settled on bus stop 4. The bus is informed.", 0, "26 Apr"],
+	["Salt works", "Help wanted with the rakes", "One weekend, fine view, you may keep what you rake.", 0, "25 Apr"],
+	["Signe (note to self)", "Bring a chair", "Second Thursday of June. Bring two.", 0, "24 Apr"],
+	["Chandler", "Storm glass", "I kept one for you. It has been cloudy since Tuesday.", 0, "23 Apr"]
+];
