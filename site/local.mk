@@ -26,3 +26,6 @@ site_demosite_LDADD = common/libcommon.a $(EVHTTP_LIBS) $(BSD_LIBS)
 EXTRA_DIST += \
 	site/pages \
 	site/urls
+
+dist_check_SCRIPTS += t/scenario/site.t
+TESTS += t/scenario/site.t
