@@ -148,7 +148,7 @@ artifact_list(struct store_txn *txn, const struct ulid *run,
 	id_key(&prefix, run);
 	walk_up(&w, txn, TABLE_ARTIFACTS_BY_RUN, &prefix, NULL);
 	while (walk_next(&w)) {
-		if (w.entry.key_len != 2 * ULID_BYTES)
+		if (w.entry.key_len != prefix.len + ULID_BYTES)
 			continue;
 		memcpy(&id, w.entry.key + ULID_BYTES, sizeof(id));
 		rc = artifact_get(txn, &id, &row);

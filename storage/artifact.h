@@ -57,8 +57,8 @@ int artifact_set_expiry(
 typedef bool artifact_visit_fn(
     const struct ulid *, const struct artifact_row *row, int err, void *arg);
 /* A run's artifacts, oldest first. */
-int artifact_list(
-    struct store_txn *, const struct ulid *run, artifact_visit_fn *, void *arg);
+int artifact_list(struct store_txn *, const struct ulid *run,
+    artifact_visit_fn *fn, void *arg);
 
 /*
  * Reads at most *len bytes at offset of an ARTIFACT_IN_FILE; *len becomes what

@@ -62,7 +62,7 @@ void
 artifact_file_remove(struct store *s, const struct ulid *id)
 {
 	char name[ULID_CHARS + 1];
-	int dir;
+	int dir = -1;
 
 	if (shard_open(s, id, false, &dir) != STORE_OK)
 		return;
@@ -104,7 +104,7 @@ artifact_file_read(struct store *s, const struct artifact_row *row,
 {
 	char name[ULID_CHARS + 1];
 	enum store_err err;
-	int dir, fd;
+	int dir = -1, fd;
 
 	if (row->state != ARTIFACT_IN_FILE || offset > row->size)
 		return STORE_INVALID;
@@ -204,7 +204,7 @@ static enum store_err
 writer_publish(struct artifact_writer *w)
 {
 	enum store_err err;
-	int dir, rc = 0;
+	int dir = -1, rc = 0;
 
 	if (fsync(w->fd) == -1)
 		return store_err_of_errno(errno);

@@ -33,6 +33,6 @@ typedef bool
 event_visit_fn(uint64_t seq, const struct event_row *row, int err, void *arg);
 /* Those with seq > after_seq, rising, at most limit. */
 int event_list(struct store_txn *, const struct ulid *run, uint64_t after_seq,
-    uint64_t limit, event_visit_fn *, void *arg);
+    uint64_t limit, event_visit_fn *fn, void *arg);
 
 #endif

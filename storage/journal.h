@@ -38,8 +38,8 @@ int journal_get(struct store_txn *, const struct ulid *run, uint32_t index,
 typedef bool journal_visit_fn(
     uint32_t index, const struct journal_row *row, int err, void *arg);
 /* In order of index. */
-int journal_list(
-    struct store_txn *, const struct ulid *run, journal_visit_fn *, void *arg);
+int journal_list(struct store_txn *, const struct ulid *run,
+    journal_visit_fn *fn, void *arg);
 /* End of the last byte named; the spool goes on from there. */
 int journal_spool_end(
     struct store_txn *, const struct ulid *run, uint64_t *ret_offset);

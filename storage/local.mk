@@ -51,6 +51,13 @@ t_unit_storage_run_test_SOURCES = t/unit/storage_run_test.c \
 t_unit_storage_run_test_LDADD = $(STORAGE_TEST_LIBS)
 TESTS += t/unit/storage_run_test
 
+check_PROGRAMS += t/unit/storage_full_test
+t_unit_storage_full_test_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS)
+t_unit_storage_full_test_SOURCES = t/unit/storage_full_test.c \
+	t/unit/storage_fixture.h t/unit/tap.h
+t_unit_storage_full_test_LDADD = $(STORAGE_TEST_LIBS)
+TESTS += t/unit/storage_full_test
+
 check_PROGRAMS += t/unit/storage_log_test
 t_unit_storage_log_test_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS)
 t_unit_storage_log_test_SOURCES = t/unit/storage_log_test.c \

@@ -113,10 +113,10 @@ typedef bool run_visit_fn(
  * limit 0 visits none. *ret_total (may be NULL) counts all that match.
  */
 int run_list(struct store_txn *, const struct run_filter *, uint64_t offset,
-    uint64_t limit, run_visit_fn *, void *arg, uint64_t *ret_total);
+    uint64_t limit, run_visit_fn *fn, void *arg, uint64_t *ret_total);
 /* Oldest first and all of them: the queue at start. */
 int run_list_oldest(
-    struct store_txn *, const struct run_filter *, run_visit_fn *, void *arg);
+    struct store_txn *, const struct run_filter *, run_visit_fn *fn, void *arg);
 int run_total(struct store_txn *, const struct run_filter *, uint64_t *ret);
 
 /*
@@ -135,6 +135,7 @@ int run_delete(struct store_txn *, const struct ulid *, unsigned *budget);
  */
 typedef int
 run_recover_fn(struct store_txn *, struct run_record *rec, int err, void *arg);
-int store_recover(struct store *, int64_t now_ms, run_recover_fn *, void *arg);
+int
+store_recover(struct store *, int64_t now_ms, run_recover_fn *fn, void *arg);
 
 #endif

@@ -67,7 +67,10 @@ struct store_options {
  */
 enum store_err store_open(const char *dir, const struct store_options *,
     struct store **ret_store, struct store_error *error);
-/* Queued writes that were not committed get done(STORE_CLOSED). */
+/*
+ * Queued writes that were not committed get done(STORE_CLOSED). Spools and
+ * writers must have been freed.
+ */
 void store_free(struct store **);
 
 /*
@@ -80,8 +83,8 @@ typedef int store_write_fn(struct store_txn *, void *arg);
 typedef void store_done_fn(void *arg, int err);
 
 /* done may be NULL. It may queue writes; they belong to the next commit. */
-void store_write(struct store *, store_write_fn *, void *arg, store_done_fn *,
-    void *done_arg);
+void store_write(struct store *, store_write_fn *fn, void *arg,
+    store_done_fn *done, void *done_arg);
 bool store_pending(const struct store *);
 /*
  * Ends the turn. now_ms is kept as the stamp no later start may be below.

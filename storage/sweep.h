@@ -23,7 +23,7 @@ struct sweep_result {
  */
 typedef void sweep_done_fn(void *arg, int err, const struct sweep_result *);
 enum store_err store_sweep(struct store *, int64_t now_ms, int64_t tombstone_ms,
-    unsigned max, sweep_done_fn *, void *arg);
+    unsigned max, sweep_done_fn *done, void *arg);
 /* Stamp of the next expiry, for a timer; STORE_NOT_FOUND when none waits. */
 int store_next_expiry(struct store_txn *, int64_t *ret_ms);
 

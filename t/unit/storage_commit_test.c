@@ -1,10 +1,5 @@
-/* Unit tests of storage/: commits, refusals, growth, damage, full disks. */
+/* Unit tests of storage/: commits, refusals, growth, damage. */
 #include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
-#include <signal.h>
-#include <sys/mount.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "storage/crc32c.h"
@@ -152,26 +147,8 @@ test_done_callbacks(void)
 	is_int(closed, STORE_CLOSED, "closing answers what is queued");
 }
 
-struct doc_write {
-	struct run_record r;
-	const uint8_t *bytes;
-	size_t len;
-};
-
-static int
-write_doc(struct store_txn *txn, void *arg)
-{
-	struct doc_write *d = arg;
-	int rc;
-
-	rc = run_insert(txn, &d->r);
-	return rc != STORE_OK
-	    ? rc
-	    : run_doc_put(txn, &d->r.id, RUN_DOC_INPUTS, d->bytes, d->len);
-}
-
 static bool
-doc_is(struct store *s, const struct doc_write *d)
+doc_is(struct store *s, const struct fx_doc *d)
 {
 	const uint8_t *p;
 	bool same;
@@ -189,7 +166,7 @@ test_map_growth(void)
 {
 	static uint8_t big[3 << 20];
 	struct store_options opt = { .map_bytes = 1 };
-	struct doc_write docs[8];
+	struct fx_doc docs[8];
 	struct store *s;
 	int results[8], good = 0;
 
@@ -199,8 +176,8 @@ test_map_growth(void)
 	s = fx_open_with(&opt);
 	fx_get(s, &(struct ulid){ { 1 } }, &docs[0].r); /* an idle reader */
 	for (int i = 0; i < 8; i++) {
-		docs[i] = (struct doc_write){ fx_run(), big, sizeof(big) };
-		store_write(s, write_doc, &docs[i], fx_done, &results[i]);
+		docs[i] = (struct fx_doc){ fx_run(), big, sizeof(big) };
+		store_write(s, fx_write_doc, &docs[i], fx_done, &results[i]);
 	}
 	is_int(store_commit(s, FX_NOW), STORE_OK, "24 MiB into a 1 MiB map");
 	for (int i = 0; i < 8; i++)
@@ -214,7 +191,7 @@ test_map_growth(void)
 	ok(doc_is(s, &docs[7]),
 	    "opens with a map that is smaller than the data");
 	docs[0].r = fx_run();
-	is_int(fx_write(s, write_doc, &docs[0]), STORE_FULL,
+	is_int(fx_write(s, fx_write_doc, &docs[0]), STORE_FULL,
 	    "the highest map size is a full disk");
 	docs[1].r = fx_run();
 	is_int(fx_get(s, &docs[0].r.id, &docs[2].r), STORE_NOT_FOUND,
@@ -363,124 +340,6 @@ test_digest(void)
 	store_free(&s);
 }
 
-static int
-fill(struct store *s, const uint8_t *big, size_t len, int *ret_stored)
-{
-	struct doc_write d;
-	int rc = STORE_OK;
-
-	for (int i = 0; i < 64 && rc == STORE_OK; i++) {
-		d = (struct doc_write){ fx_run(), big, len };
-		rc = fx_write(s, write_doc, &d);
-		*ret_stored += rc == STORE_OK;
-	}
-	return rc;
-}
-
-static void
-check_full(struct store *s, const char *how)
-{
-	static uint8_t big[700000];
-	struct run_record r = fx_run();
-	struct run_filter all = { 0 };
-	uint64_t before = 0, total = 0;
-	int stored = 0;
-
-	fx_write(s, fx_insert, &r);
-	run_total(fx_read(s), &all, &before);
-	store_read_end(s);
-	is_int(fill(s, big, sizeof(big), &stored), STORE_FULL, how);
-	ok(stored > 0, "some were stored before (%d)", stored);
-	r.status = RUN_CANCELED;
-	r.ended_ms = FX_NOW;
-	is_int(fx_write(s, fx_update, &r), STORE_OK,
-	    "a terminal state is stored on the full disk");
-	run_total(fx_read(s), &all, &total);
-	store_read_end(s);
-	is_int(total, before + (uint64_t)stored,
-	    "exactly the acknowledged ones are there");
-}
-
-static void
-test_file_limit(void)
-{
-	struct rlimit old, low;
-	struct store *s;
-
-	fx_new();
-	s = fx_open();
-	signal(SIGXFSZ, SIG_IGN);
-	getrlimit(RLIMIT_FSIZE, &old);
-	low = old;
-	low.rlim_cur = 3 << 20;
-	setrlimit(RLIMIT_FSIZE, &low);
-	check_full(s, "refused by a file size limit");
-	setrlimit(RLIMIT_FSIZE, &old);
-	store_free(&s);
-}
-
-/* A mount namespace of our own, with or without being root. */
-static bool
-enter_namespace(void)
-{
-	if (unshare(CLONE_NEWNS) == -1 &&
-	    unshare(CLONE_NEWUSER | CLONE_NEWNS) == -1)
-		return false;
-	return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
-}
-
-static void
-test_small_disk(void)
-{
-	struct store_options opt = { .reserve_bytes = 1 << 20 };
-	struct run_record r = fx_run(), got;
-	struct store_space sp;
-	static uint8_t junk[65536];
-	char path[300];
-	struct store *s;
-	struct stat st;
-	int fd;
-
-	fx_new();
-	if (!enter_namespace() ||
-	    mount("none", fx_dir, "tmpfs", 0, "size=8m") == -1) {
-		tap_skip("full tmpfs", "no mount namespace allowed here");
-		return;
-	}
-	s = fx_open_with(&opt);
-	ok(!store_space_ok(s, 5, 64 << 20, &sp), "8 MiB is too little room");
-	is_int(sp.total_bytes, 8 << 20, "which it says");
-	ok(store_space_ok(s, 5, 1 << 20, NULL), "though not for 1 MiB");
-	fx_write(s, fx_insert, &r);
-	snprintf(path, sizeof(path), "%s/junk", fx_dir);
-	fd = open(path, O_WRONLY | O_CREAT, 0600);
-	while (write(fd, junk, sizeof(junk)) > 0)
-		;
-	close(fd);
-	ok(!store_space_ok(s, 5, 0, NULL), "a full disk is seen");
-	r.status = RUN_CANCELED;
-	r.ended_ms = FX_NOW;
-	for (int i = 0; i < 40; i++) {
-		r.updated_ms = FX_NOW + i;
-		if (fx_write(s, fx_update, &r) != STORE_OK)
-			break;
-	}
-	fx_get(s, &r.id, &got);
-	is_int(
-	    got.updated_ms, FX_NOW + 39, "the reserve lets small writes pass");
-	unlink(path);
-	ok(store_space_ok(s, 5, 1 << 20, NULL), "room again");
-	snprintf(path, sizeof(path), "%s/reserve", fx_dir);
-	ok(stat(path, &st) == 0 && st.st_size == 1 << 20,
-	    "and the reserve is back");
-	check_full(s, "refused by a full tmpfs");
-	store_free(&s);
-	s = fx_open();
-	is_int(fx_get(s, &r.id, &got), STORE_OK, "opens again after that");
-	store_free(&s);
-	umount2(fx_dir, MNT_DETACH);
-}
-
 int
 main(void)
 {
@@ -492,8 +351,6 @@ main(void)
 	test_damage();
 	test_schema();
 	test_digest();
-	test_file_limit();
-	test_small_disk();
 	fx_remove();
 	return done_testing();
 }

@@ -17,6 +17,9 @@ static char fx_dir[256];
 static inline int
 fx_unlink(const char *path, const struct stat *st, int flag, struct FTW *ftw)
 {
+	(void)st;
+	(void)flag;
+	(void)ftw;
 	return remove(path);
 }
 
@@ -123,6 +126,24 @@ static inline int
 fx_insert(struct store_txn *txn, void *arg)
 {
 	return run_insert(txn, arg);
+}
+
+struct fx_doc {
+	struct run_record r;
+	const uint8_t *bytes;
+	size_t len;
+};
+
+static inline int
+fx_write_doc(struct store_txn *txn, void *arg)
+{
+	struct fx_doc *d = arg;
+	int rc;
+
+	rc = run_insert(txn, &d->r);
+	return rc != STORE_OK
+	    ? rc
+	    : run_doc_put(txn, &d->r.id, RUN_DOC_INPUTS, d->bytes, d->len);
 }
 
 static inline int
