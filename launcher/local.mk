@@ -36,3 +36,11 @@ t_launch_fakework_SOURCES = t/launch/fakework.c
 t_launch_fakework_LDADD = common/libcommon.a $(BSD_LIBS)
 TESTS += t/scenario/launcher.t
 EXTRA_DIST += t/scenario/launcher.t t/lib/BrowserTask/Harness.pm
+
+check_PROGRAMS += t/unit/profiles_test
+t_unit_profiles_test_SOURCES = \
+	launcher/profiles.c \
+	t/unit/profiles_test.c \
+	t/unit/tap.h
+t_unit_profiles_test_LDADD = common/libcommon.a $(BSD_LIBS)
+TESTS += t/unit/profiles_test

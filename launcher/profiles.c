@@ -71,12 +71,24 @@ profile_path(
 	return n < 0 || n >= PATH_MAX ? ENAMETOOLONG : 0;
 }
 
+/*
+ * The browser may have closed a directory even to its owner. A failure shows
+ * in the next step.
+ */
+static bool
+allow_owner(int dirfd, const char *name)
+{
+	return fchmodat(dirfd, name, 0700, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 /* Moves one entry to the top of the trash under a name of its own. */
 static int
 trash_put(const struct dirs *d, int dirfd, const char *name)
 {
 	char to[64];
 
+	/* A directory must be writable to change parents. */
+	allow_owner(dirfd, name);
 	do {
 		snprintf(to, sizeof(to), "%lx", trash_count++);
 		if (renameat2(dirfd, name, d->trash_fd, to, RENAME_NOREPLACE) ==
@@ -138,16 +150,6 @@ profiles_discard_all(const struct dirs *d)
 }
 
 /*
- * The browser may have closed a directory even to its owner. A failure shows
- * in the next step.
- */
-static bool
-allow_owner(int dirfd, const char *name)
-{
-	return fchmodat(dirfd, name, 0700, 0) == 0;
-}
-
-/*
  * Empties one directory of the trash. Directories in it are moved to the top
  * instead of being entered, so that depth costs nothing. Returns false when
  * the budget ran out first.
@@ -166,11 +168,8 @@ trash_empty(const struct dirs *d, const char *name, int *budget)
 		if (is_dots(e->d_name))
 			continue;
 		(*budget)--;
-		if (unlinkat(dirfd(dir), e->d_name, 0) == -1) {
-			/* A directory must be writable to change parents. */
-			allow_owner(dirfd(dir), e->d_name);
+		if (unlinkat(dirfd(dir), e->d_name, 0) == -1)
 			trash_put(d, dirfd(dir), e->d_name);
-		}
 	}
 	closedir(dir);
 	return *budget > 0;

@@ -228,7 +228,7 @@ spawn_process(const struct spawn_env *env, const struct launch_spawn *spawn,
 	error = launch_send(f->link[0], LAUNCH_TO_CELL, &start, NULL);
 	if (error != 0)
 		return error;
-	*ret_stage = "clone";
+	*ret_stage = "make namespaces";
 	error = clone_process(
 	    compartment_clone_flags(&inside), &cell->pid, &cell->pidfd);
 	if (error == 0 && cell->pid == 0)
