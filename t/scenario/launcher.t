@@ -10,6 +10,7 @@ use Socket;
 use Test::More;
 use Time::HiRes qw(time);
 
+# Flags as in launch/launch.h.
 use constant { BROWSER => 1, DESCRIBE => 2, TEXT => 4, FULL => 8 };
 use constant SESSION => '01ARZ3NDEKTSV4RRFFQ69G5FA';
 
@@ -214,6 +215,19 @@ sub test_cell {
 		return files_below($i->state_dir . '/profiles/fresh') == 0
 		    && files_below($i->state_dir . '/profiles/trash') == 0;
 	}), 'nor of its profile');
+
+	is($t->up(3, BROWSER | FULL | TEXT), 2, 'full Chromium is started');
+	ok($t->version(3), 'and answers');
+	$t->say('tell 3 cdp {"id":2,"method":"Target.createTarget",'
+	    . '"params":{"url":"about:blank"}}');
+	$t->expect(qr/^worker 3 cdp \{"id":2,"result"/, 30);
+	$t->say('check 3');
+	like($t->expect(qr/^sandbox 3/), qr/^sandbox 3 [1-9]\d* 2 [1-9] 1$/,
+	    'with its sandbox on');
+	is(listeners(map { $_->{pid} } cells($i)), 0, 'nothing listens');
+	$t->say('tell 3 exit 0');
+	$t->expect(qr/^reaped 3/);
+	is(scalar(cells($i)), 0, 'and nothing of it is left');
 
 	is($t->up(2, DESCRIBE), 0, 'a worker without browser');
 	is(scalar(cells($i)), 2, 'is a cell and a worker');

@@ -72,6 +72,9 @@ sub prctl {
 
 prctl(PR_SET_CHILD_SUBREAPER, 1) or die "subreaper: $!\n";
 
+# So that END below is reached.
+$SIG{$_} = sub { exit 1 } for qw(HUP INT PIPE TERM);
+
 my $builddir = abs_path($ENV{builddir} // '.');
 my $test_pid = $$;
 my @instances;
