@@ -51,6 +51,17 @@ t_unit_worker_lua_test_LDADD = workerd/libworkerd.a templates/libtemplates.a \
 	$(LUA_LIBS) $(EVENT_LIBS) $(MSGPACK_LIBS) $(PCRE2_LIBS) $(BSD_LIBS)
 TESTS += t/unit/worker_lua_test
 
+# Its own page layer and templates instead of page/ and templates/.
+check_PROGRAMS += t/unit/worker_run_test
+t_unit_worker_run_test_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)
+t_unit_worker_run_test_SOURCES = t/unit/tap.h t/unit/worker_run_test.c
+t_unit_worker_run_test_LDADD = workerd/libworkerd.a ipc/libipc.a \
+	json/libjson.a model/libmodel.a common/libcommon.a \
+	$(LUA_LIBS) $(EVENT_LIBS) $(MSGPACK_LIBS) $(PCRE2_LIBS) $(BSD_LIBS)
+t/unit/worker_run_test-worker_run_test.$(OBJEXT): \
+    templates/batch_extract_pages.lua.inc
+TESTS += t/unit/worker_run_test
+
 # Plays all of the worker's peers but the browser; worker.t runs it.
 check_PROGRAMS += t/scenario/workerdrive
 t_scenario_workerdrive_SOURCES = t/scenario/workerdrive.c

@@ -201,8 +201,12 @@ static void
 on_done(lua_State *L, bool ok, int nres, void *ctx)
 {
 	struct run *run = ctx;
+	const char *message;
+	enum err_code stop = sched_stop_reason(run->sched, &message);
 
-	if (vm_killed(run->vm) != VM_ALIVE)
+	if (stop != ERR_NONE)
+		run_abort(run, stop, message);
+	else if (vm_killed(run->vm) != VM_ALIVE)
 		run_abort(run, ERR_TEMPLATE_LIMIT,
 		    vm_killed_text(vm_killed(run->vm)));
 	else if (ok)

@@ -80,6 +80,7 @@ struct run {
 
 /* chan is borrowed for the run's life. NULL when memory ran out. */
 struct run *run_new(struct chan *, run_ended_fn *, void *ctx);
+/* The browser is to be freed right after: its callbacks would find no run. */
 void run_free(struct run **);
 
 /* The messages that describe the run. False: why says what is wrong. */

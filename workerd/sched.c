@@ -315,10 +315,11 @@ sched_stop(struct sched *s, enum err_code code, const char *message)
 	sched_run(s);
 }
 
-bool
-sched_is_stopped(const struct sched *s)
+enum err_code
+sched_stop_reason(const struct sched *s, const char **ret_message)
 {
-	return s->stopped;
+	*ret_message = s->stop_message;
+	return s->stopped ? s->stop_code : ERR_NONE;
 }
 
 /* ---- join ---- */

@@ -66,7 +66,8 @@ int sched_wait(struct sched *, lua_State *L, uint64_t op, sched_resume_fn *);
 bool sched_complete(struct sched *, uint64_t op, void *arg);
 /* Resumes every task with an error, and so every later wait. */
 void sched_stop(struct sched *, enum err_code, const char *message);
-bool sched_is_stopped(const struct sched *);
+/* ERR_NONE unless stopped; ret_message is borrowed. */
+enum err_code sched_stop_reason(const struct sched *, const char **ret_message);
 
 /* Pushes {code, cause?, message, retryable}. */
 void sched_push_error(lua_State *, enum err_code, const char *message);

@@ -251,7 +251,7 @@ string_rep(lua_State *L)
 		lua_pushliteral(L, "");
 		return 1;
 	}
-	vm_charge(L, (uint64_t)n);
+	vm_charge(L, (uint64_t)n / 8 + 1);
 	lua_pushvalue(L, lua_upvalueindex(1));
 	lua_insert(L, 1);
 	lua_call(L, lua_gettop(L) - 1, 1);
