@@ -30,7 +30,10 @@ json_libschema_a_SOURCES = \
 	json/schema_check.c \
 	json/schema_compile.c \
 	json/schema_error.c \
-	json/schema_int.h
+	json/schema_int.h \
+	json/schema_refs.c \
+	json/uri.c \
+	json/uri.h
 json_libschema_a_CPPFLAGS = $(AM_CPPFLAGS) $(PCRE2_CFLAGS)
 
 # Programs with schemas link: json/libschema.a json/libjson.a $(PCRE2_LIBS)

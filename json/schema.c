@@ -130,6 +130,7 @@ compile_node(struct schema *s, size_t i)
 	/* In draft-07 whatever stands beside a reference is ignored. */
 	bool only_ref = s->old && !json_is_missing(ref);
 
+	s->current = node->at;
 	node->fixed = json_get_bool(v, &node->verdict);
 	node->first = s->nkeywords;
 	for (it = json_iter(v); json_iter_next(&it);) {
@@ -231,17 +232,39 @@ shrink(void *array, size_t n, size_t size)
 	return p == NULL ? array : p;
 }
 
+/*
+ * First everything that can be reached without references, then these; what
+ * only they lead to comes last.
+ */
+static bool
+compile_nodes(struct schema *s)
+{
+	size_t node = 0, keyword = 0;
+
+	s->lexical = true;
+	while (node < s->nnodes || keyword < s->nkeywords) {
+		while (node < s->nnodes)
+			if (!compile_node(s, node++))
+				return false;
+		s->lexical = false;
+		for (; keyword < s->nkeywords; keyword++)
+			if (s->keywords[keyword].op == OP_REF &&
+			    !schema_resolve_ref(s, &s->keywords[keyword]))
+				return false;
+	}
+	return true;
+}
+
 static bool
 compile(struct schema *s, struct json_val root, enum schema_dialect dialect)
 {
 	uint32_t first;
 
 	if (!take_text(s, root) || !read_dialect(s, dialect) || !make_room(s) ||
-	    !schema_node(s, json_root(s->doc), &first))
+	    !schema_add_root(s) || !schema_node(s, json_root(s->doc), &first) ||
+	    !compile_nodes(s))
 		return false;
-	for (size_t i = 0; i < s->nnodes; i++)
-		if (!compile_node(s, i))
-			return false;
+	schema_free_refs(s);
 	s->nodes = shrink(s->nodes, s->nnodes, sizeof(*s->nodes));
 	s->keywords = shrink(s->keywords, s->nkeywords, sizeof(*s->keywords));
 	s->parts = shrink(s->parts, s->nparts, sizeof(*s->parts));
@@ -287,6 +310,7 @@ schema_free(struct schema **sp)
 		pattern_free(&s->keywords[i].pattern);
 	for (size_t i = 0; i < s->nparts; i++)
 		pattern_free(&s->parts[i].pattern);
+	schema_free_refs(s);
 	json_doc_free(&s->doc);
 	buf_clear(&s->canon);
 	free(s->nodes);

@@ -5,10 +5,10 @@
  * schema is compiled, never guessed; schemas and values are hostile, so both
  * compiling and checking have budgets.
  *
- * format and the content* keywords are annotations. Refused, among others:
- * remote $ref, $id below the root, $anchor, $dynamicRef, unevaluated*,
- * vocabularies, unknown keywords, patterns outside the common ground of
- * ECMA-262 and PCRE2.
+ * format and the content* keywords are annotations. $id and $anchor name parts
+ * of the schema; nothing is ever fetched. Refused, among others: references
+ * that lead outside, $dynamicRef, unevaluated*, vocabularies, unknown keywords,
+ * patterns outside the common ground of ECMA-262 and PCRE2.
  */
 #ifndef JSON_SCHEMA_H
 #define JSON_SCHEMA_H

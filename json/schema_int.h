@@ -17,6 +17,9 @@
 /* Nested evaluations of one check: bounds its use of the stack. */
 #define EVAL_DEPTH_MAX 1000
 
+/* Bytes of a resolved $id or $ref without fragment. */
+#define SCHEMA_URI_MAX 1000
+
 /* Heap bytes of all compiled patterns together. */
 #define PATTERN_BYTES_MAX ((size_t)4 << 20)
 
@@ -59,6 +62,18 @@ struct node {
 	size_t count;
 };
 
+/* A part of the text with a URI of its own. */
+struct resource {
+	uint32_t at;
+	uint32_t end; /* token behind it */
+	char *uri;
+};
+
+struct anchor {
+	uint32_t at;
+	char *name;
+};
+
 struct schema {
 	uint32_t magic;
 	bool old; /* known to be draft-07 */
@@ -72,8 +87,15 @@ struct schema {
 	size_t nkeywords;
 	struct part *parts;
 	size_t nparts;
-	uint32_t *node_at; /* place of the text -> node, NONE */
 	size_t pattern_bytes;
+	/* While compiling: */
+	uint32_t *node_at; /* place of the text -> node, NONE */
+	uint32_t current;  /* place of the node at hand */
+	bool lexical;      /* it was reached without a reference */
+	struct resource *resources;
+	size_t nresources;
+	struct anchor *anchors;
+	size_t nanchors;
 	struct schema_error *error;
 	bool failed;
 };
@@ -90,7 +112,7 @@ struct eval {
 	uint32_t fail_at; /* where the last mismatch was */
 };
 
-/* Compiling: schema.c, schema_compile.c */
+/* Compiling: schema.c, schema_compile.c (arguments), schema_refs.c */
 typedef bool schema_compile_fn(struct schema *, struct keyword *);
 bool schema_fail(struct schema *, enum schema_error_kind, struct json_val,
     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
@@ -102,6 +124,11 @@ size_t schema_reserve(struct schema *, size_t n);
 	schema_compile_fn schema_compile_##compile;
 #include "json/keywords.def"
 #undef K
+
+/* The resource that is the whole text. */
+bool schema_add_root(struct schema *);
+bool schema_resolve_ref(struct schema *, struct keyword *);
+void schema_free_refs(struct schema *);
 
 /* The keyword of a node, or NULL. */
 const struct keyword *

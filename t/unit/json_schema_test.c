@@ -1,5 +1,6 @@
 /* Unit tests of the JSON Schema validator. */
 #include "json/schema.h"
+#include "json/uri.h"
 #include "t/unit/json_support.h"
 
 /* What the official suite's files add up to. */
@@ -116,12 +117,18 @@ test_refusals(void)
 	    "/tpye: unsupported keyword \"tpye\"");
 	expect_refused("{\"$ref\":\"http://example.com/x\"}",
 	    SCHEMA_ERROR_UNSUPPORTED,
-	    "/$ref: unsupported \"$ref\" \"http://example.com/x\": only # and "
-	    "#/...");
+	    "/$ref: \"$ref\" \"http://example.com/x\" is not in this schema");
 	expect_refused("{\"$ref\":\"#/$defs/a\"}", SCHEMA_ERROR_MALFORMED,
 	    "/$ref: \"$ref\" \"#/$defs/a\" points nowhere");
-	expect_refused("{\"items\":{\"$id\":\"x\"}}", SCHEMA_ERROR_UNSUPPORTED,
-	    "/items/$id: \"$id\" is supported at the root only");
+	expect_refused("{\"items\":[{\"$id\":\"x\"},{\"$id\":\"a/../x\"}]}",
+	    SCHEMA_ERROR_MALFORMED,
+	    "/items/1/$id: another schema has this \"$id\"");
+	expect_refused("{\"$ref\":\"#/examples/0\",\"examples\":"
+		       "[{\"$id\":\"x\"}]}",
+	    SCHEMA_ERROR_UNSUPPORTED, "/examples/0/$id: unsupported \"$id\"");
+	expect_refused("{\"items\":{\"$schema\":\"x\"}}",
+	    SCHEMA_ERROR_UNSUPPORTED,
+	    "/items/$schema: \"$schema\" is supported at the root only");
 	expect_refused("{\"pattern\":\"(a)\\\\1\"}", SCHEMA_ERROR_UNSUPPORTED,
 	    "/pattern: unsupported pattern: back references are not "
 	    "supported");
@@ -187,6 +194,46 @@ test_budgets(void)
 	memset(text + strlen(text), '}', 33);
 	expect_refused(text, SCHEMA_ERROR_LIMIT,
 	    "line 1, column 225 of the schema: nested too deep");
+}
+
+/* The examples of RFC 3986 §5.4, fragments left out. */
+static void
+test_uris(void)
+{
+	static const char base[] = "http://a/b/c/d;p?q";
+	static const char *const cases[][2] = { { "g:h", "g:h" },
+		{ "g", "http://a/b/c/g" }, { "./g", "http://a/b/c/g" },
+		{ "g/", "http://a/b/c/g/" }, { "/g", "http://a/g" },
+		{ "//g", "http://g" }, { "?y", "http://a/b/c/d;p?y" },
+		{ "g?y", "http://a/b/c/g?y" }, { ";x", "http://a/b/c/;x" },
+		{ "g;x", "http://a/b/c/g;x" }, { "", "http://a/b/c/d;p?q" },
+		{ ".", "http://a/b/c/" }, { "./", "http://a/b/c/" },
+		{ "..", "http://a/b/" }, { "../", "http://a/b/" },
+		{ "../g", "http://a/b/g" }, { "../..", "http://a/" },
+		{ "../../", "http://a/" }, { "../../g", "http://a/g" },
+		{ "../../../g", "http://a/g" },
+		{ "../../../../g", "http://a/g" }, { "/./g", "http://a/g" },
+		{ "/../g", "http://a/g" }, { "g.", "http://a/b/c/g." },
+		{ "..g", "http://a/b/c/..g" }, { "./../g", "http://a/b/g" },
+		{ "./g/.", "http://a/b/c/g/" }, { "g/./h", "http://a/b/c/g/h" },
+		{ "g/../h", "http://a/b/c/h" },
+		{ "g;x=1/../y", "http://a/b/c/y" },
+		{ "g?y/../x", "http://a/b/c/g?y/../x" },
+		{ "http:g", "http:g" } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct buf b;
+		char *got = NULL;
+		size_t len;
+
+		buf_init(&b, 100);
+		if (uri_resolve(base, strlen(base), cases[i][0],
+			strlen(cases[i][0]), &b))
+			got = (char *)buf_take(&b, &len);
+		is_str(got, cases[i][1], cases[i][0]);
+		free(got);
+		buf_clear(&b);
+	}
 }
 
 static void
@@ -447,6 +494,7 @@ main(void)
 	test_messages();
 	test_refusals();
 	test_budgets();
+	test_uris();
 	test_patterns();
 	run_draft("draft2020-12", SCHEMA_2020_12, 1299);
 	run_draft("draft7", SCHEMA_DRAFT_07, 927);
