@@ -70,3 +70,17 @@ t_unit_json_schema_test_SOURCES = \
 	t/unit/tap.h
 t_unit_json_schema_test_LDADD = json/libschema.a $(json_test_libs) $(PCRE2_LIBS)
 TESTS += t/unit/json_schema_test
+
+check_PROGRAMS += t/unit/json_oracle_test
+t_unit_json_oracle_test_SOURCES = \
+	t/unit/json_oracle.h \
+	t/unit/json_oracle_test.c \
+	t/unit/json_support.h \
+	t/unit/tap.h
+t_unit_json_oracle_test_LDADD = $(json_test_libs)
+if HAVE_JSON_C
+t_unit_json_oracle_test_SOURCES += t/unit/json_oracle.c
+t_unit_json_oracle_test_CPPFLAGS = $(AM_CPPFLAGS) $(JSON_C_CFLAGS) -DHAVE_JSON_C
+t_unit_json_oracle_test_LDADD += $(JSON_C_LIBS)
+endif
+TESTS += t/unit/json_oracle_test
