@@ -67,3 +67,5 @@ check_PROGRAMS += t/scenario/workerdrive
 t_scenario_workerdrive_SOURCES = t/scenario/workerdrive.c
 t_scenario_workerdrive_LDADD = ipc/libipc.a model/libmodel.a \
 	common/libcommon.a $(EVENT_LIBS) $(MSGPACK_LIBS) $(BSD_LIBS)
+TESTS += t/scenario/worker.t
+EXTRA_DIST += t/scenario/worker.t

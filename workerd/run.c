@@ -390,7 +390,7 @@ run_drained(struct run *run)
 		if (op == 0)
 			continue;
 		run->drain_ops[i] = 0;
-		if (run->sched != NULL)
+		if (!run->over)
 			(void)sched_complete(run->sched, op, NULL);
 	}
 }

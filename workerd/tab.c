@@ -144,11 +144,15 @@ push_evaluated(lua_State *L, void *arg)
 static void
 finish(struct tab *tab, struct outcome *o)
 {
+	struct run *run = tab->run;
 	uint64_t op = tab->op;
 
 	tab->op = 0;
-	if (op != 0)
-		(void)sched_complete(tab->run->sched, op, o);
+	/* Without a browser the next item would fail, and the next. */
+	if (o->status == PAGE_GONE)
+		run_abort(run, ERR_PAGE_CRASHED, o->message);
+	if (op != 0 && !run->over)
+		(void)sched_complete(run->sched, op, o);
 }
 
 static void
