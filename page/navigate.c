@@ -55,6 +55,17 @@ load_start_script(struct page *p)
 		script_need_world(p);
 }
 
+/* The document is there. Without scripts nobody in it can wait for its load. */
+static void
+load_on_commit(struct page *p)
+{
+	p->load.committed = true;
+	if (p->scripts_off)
+		page_pause(p, p->load.opts.load_grace_ms);
+	else
+		load_start_script(p);
+}
+
 static void
 load_retry(struct page *p)
 {
@@ -148,6 +159,7 @@ load_on_world(struct page *p)
 	json_put_str(&w, "asked", l->asked);
 	json_put_int64(&w, "graceMs", l->opts.load_grace_ms);
 	json_put_int64(&w, "stableMs", l->opts.stable_timeout_ms);
+	json_put_bool(&w, "scripts", !p->scripts_off);
 	json_write_end_object(&w);
 	(void)script_add_json_text(&text, (const char *)args.data, args.len);
 	iov[0].iov_base = head;
@@ -184,11 +196,10 @@ load_on_document(struct page *p, struct json_span params)
 	if (!l->committed) {
 		if (strcmp(p->loader, l->loader) != 0)
 			return;
-		l->committed = true;
 	} else
 		l->redirected = true;
 	l->leaving = false;
-	load_start_script(p);
+	load_on_commit(p);
 }
 
 static bool
@@ -211,8 +222,8 @@ load_on_stopped(struct page *p)
 	l->leaving = false;
 	if (l->settled)
 		page_finish(p, PAGE_OK, "");
-	else if (!l->committed) {
-		/* Its commit was not reported; what is there now is it. */
+	else if (!l->committed || !l->scripting) {
+		/* Its commit was not reported: what is there now is it. */
 		l->committed = true;
 		load_start_script(p);
 	}
@@ -296,13 +307,13 @@ load_on_navigate(struct cdp *cdp, const struct cdp_reply *r, void *arg)
 	if (load_failed(p, r))
 		return;
 	l->replied = true;
+	/* No loader: the same document, only another fragment. */
 	if (!page_member_str(
-		r->result, "loaderId", l->loader, sizeof(l->loader)) ||
-	    strcmp(l->loader, p->loader) == 0) {
-		/* The same document (a fragment), or its commit came first. */
+		r->result, "loaderId", l->loader, sizeof(l->loader))) {
 		l->committed = true;
 		load_start_script(p);
-	}
+	} else if (strcmp(l->loader, p->loader) == 0)
+		load_on_commit(p);
 }
 
 /* Takes the operation; false when the page is not free for it. */

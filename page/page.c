@@ -391,6 +391,21 @@ page_close(struct page *p, page_cb *cb, void *arg)
 	page_leave(p);
 }
 
+void
+page_set_scripts(struct page *p, bool on)
+{
+	const char *params = on ? "{\"value\":false}" : "{\"value\":true}";
+	struct iovec iov = { (void *)(uintptr_t)params, strlen(params) };
+
+	MAGIC_CHECK(p, PAGE_MAGIC);
+	if (!page_is_open(p))
+		return;
+	p->scripts_off = !on;
+	cdp_call(p->browser->cdp, p->session,
+	    "Emulation.setScriptExecutionDisabled", &iov, 1, PAGE_CALL_MS, NULL,
+	    NULL);
+}
+
 bool
 page_is_open(const struct page *p)
 {

@@ -134,6 +134,11 @@ bool page_extract(struct page *, const struct page_extract_options *,
  */
 void page_close(struct page *, page_cb *, void *arg);
 
+/*
+ * Switches the scripts of the documents loaded from now on off or on; our own
+ * run either way.
+ */
+void page_set_scripts(struct page *, bool on);
 bool page_is_open(const struct page *);
 /* True while an operation is under way. */
 bool page_is_busy(const struct page *);

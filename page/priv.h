@@ -74,6 +74,7 @@ struct page {
 	} cb;
 	void *arg;
 	bool closing;
+	bool scripts_off;
 	page_cb *close_cb;
 	void *close_arg;
 	struct event *deadline;       /* of the operation */

@@ -9,6 +9,8 @@
 // Quiet: a page that ran no script cannot change. Else two frames without a
 // mutation; a page that does change is waited for until it rests for 150 ms, at
 // most stableMs; so is one that says of a part of it that it is busy.
+// Where we switched scripts off (o.scripts false), neither timers nor events
+// reach this world: the worker then asks when the browser says it is loaded.
 (function (o) {
   const QUIET_MS = 150;
   const doc = document;
@@ -109,10 +111,7 @@
     }
   }
 
-  return (async () => {
-    const partial = await loaded();
-    if (ranScripts())
-      await quiet();
+  const answer = (partial) => {
     const entry = navigation();
     return {
       url: location.href,
@@ -121,5 +120,14 @@
       redirected: redirected(entry),
       partial,
     };
+  };
+
+  if (!o.scripts)
+    return answer(doc.readyState !== "complete");
+  return (async () => {
+    const partial = await loaded();
+    if (ranScripts())
+      await quiet();
+    return answer(partial);
   })();
 })
