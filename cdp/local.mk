@@ -8,3 +8,9 @@ cdp_libcdp_a_SOURCES = \
 	cdp/pipe.h \
 	cdp/route.c \
 	cdp/route.h
+
+check_PROGRAMS += t/unit/cdp_test
+t_unit_cdp_test_SOURCES = t/unit/cdp_test.c t/unit/tap.h
+t_unit_cdp_test_LDADD = cdp/libcdp.a json/libjson.a common/libcommon.a \
+	$(EVENT_LIBS) $(BSD_LIBS)
+TESTS += t/unit/cdp_test

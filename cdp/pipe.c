@@ -82,10 +82,6 @@ pipe_grow(struct cdp_pipe *p)
 
 	if (cap - p->in_len >= READ_ROOM / 4)
 		return true;
-	if (p->in_len > p->max_message) {
-		cdp_pipe_close(p, "message beyond the size limit");
-		return false;
-	}
 	cap = cap == 0 ? READ_ROOM : cap * 2;
 	in = realloc(p->in, cap);
 	if (in == NULL) {
@@ -139,6 +135,8 @@ pipe_deliver(struct cdp_pipe *p)
 		p->scanned -= start;
 		pipe_shrink(p);
 	}
+	if (p->in_len > p->max_message)
+		cdp_pipe_close(p, "message beyond the size limit");
 }
 
 static void
