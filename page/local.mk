@@ -50,3 +50,27 @@ dist-hook: dist-page-vendor
 dist-page-vendor: page/readability.stamp
 	$(MKDIR_P) $(distdir)/page/vendor
 	cp page/Readability.js page/LICENSE.md $(distdir)/page/vendor/
+
+# With the real browser and the demo site; skipped when there is no browser.
+check_PROGRAMS += t/scenario/page_test
+t_scenario_page_test_SOURCES = \
+	t/scenario/live.c \
+	t/scenario/live.h \
+	t/scenario/page_test.c \
+	t/unit/tap.h
+t_scenario_page_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/t/scenario
+t_scenario_page_test_LDADD = $(PAGE_TEST_LIBS)
+PAGE_TEST_LIBS = page/libpage.a cdp/libcdp.a json/libjson.a model/libmodel.a \
+	common/libcommon.a $(EVENT_LIBS) $(BSD_LIBS)
+TESTS += t/scenario/page_test
+
+check_PROGRAMS += t/scenario/readability_test
+t_scenario_readability_test_SOURCES = \
+	t/scenario/live.c \
+	t/scenario/live.h \
+	t/scenario/readability_test.c \
+	t/unit/tap.h
+t_scenario_readability_test_CPPFLAGS = $(AM_CPPFLAGS) $(EVHTTP_CFLAGS) \
+	-I$(top_srcdir)/t/scenario
+t_scenario_readability_test_LDADD = $(PAGE_TEST_LIBS) $(EVHTTP_LIBS)
+TESTS += t/scenario/readability_test

@@ -6,13 +6,15 @@
 // DOMContentLoaded (half of it when nothing at all arrived meanwhile); or, when
 // even the parser stands still, twice graceMs if there is text to read. Then
 // the answer is partial.
-// Quiet: a page that ran no script cannot change. Else two frames without a
-// mutation; a page that does change is waited for until it rests for 150 ms, at
-// most stableMs; so is one that says of a part of it that it is busy.
+// Quiet: a page that ran no script cannot change. Else two frames (at least
+// 40 ms) without a mutation; a page that does change is waited for until it
+// rests for 150 ms, at most stableMs; so is one that says of a part of it that
+// it is busy.
 // Where we switched scripts off (o.scripts false), neither timers nor events
 // reach this world: the worker then asks when the browser says it is loaded.
 (function (o) {
   const QUIET_MS = 150;
+  const SEEN_MS = 40;
   const doc = document;
   const now = () => performance.now();
   const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -83,6 +85,8 @@
     const start = now();
     await frame();
     await frame();
+    // Frames may come fast; a script that works every 20 ms must be seen.
+    await sleep(Math.max(0, SEEN_MS - (now() - start)));
     while (now() - start < o.stableMs) {
       const rest = last === 0 ? 0 : last + QUIET_MS - now();
       if (rest > 0)
