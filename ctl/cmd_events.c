@@ -1,0 +1,133 @@
+/*
+ * events: a run's event log, once or as it grows.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/buf.h"
+#include "ctl/ctl.h"
+#include "ctl/text.h"
+#include "model/run.h"
+
+#define CALL_MS      70000
+#define POLL_MS      55000
+#define DETAIL_BYTES 65536
+
+static void
+print_clock(int64_t stamp_ms)
+{
+	time_t t = (time_t)(stamp_ms / 1000);
+	struct tm tm;
+	char text[16];
+
+	if (localtime_r(&t, &tm) == NULL ||
+	    strftime(text, sizeof(text), "%H:%M:%S", &tm) == 0)
+		snprintf(text, sizeof(text), "?");
+	printf("%s.%03d", text, (int)(stamp_ms % 1000));
+}
+
+static void
+print_event(const struct ctl *ctl, struct json_val event)
+{
+	const uint8_t *raw = (const uint8_t *)"";
+	char *type = text_of(json_obj_get(event, "type"));
+	int64_t seq = 0, ms = 0;
+	struct buf line;
+	size_t len = 0;
+
+	json_get_int64(json_obj_get(event, "seq"), &seq);
+	json_get_int64(json_obj_get(event, "time"), &ms);
+	json_raw(json_obj_get(event, "data"), &raw, &len);
+	buf_init(&line, DETAIL_BYTES);
+	if (len > 2)
+		text_clean(&line, (const char *)raw,
+		    len < DETAIL_BYTES ? len : DETAIL_BYTES, false);
+	printf("%5" PRId64 "  ", seq);
+	print_clock(ms);
+	printf("  %s%-16s%s  %.*s\n", ctl->color ? "\033[1m" : "",
+	    type == NULL ? "" : type, ctl->color ? "\033[0m" : "",
+	    (int)line.len, line.data == NULL ? "" : (char *)line.data);
+	buf_clear(&line);
+	free(type);
+}
+
+/* One JSON text per line, so that another program can read as they come. */
+static void
+print_line(struct json_val event)
+{
+	const uint8_t *raw;
+	size_t len;
+
+	if (json_raw(event, &raw, &len))
+		printf("%.*s\n", (int)len, (const char *)raw);
+}
+
+struct reader {
+	struct ctl *ctl;
+	const char *run_id;
+	int64_t after;
+	bool ended;
+};
+
+/* One answer: prints its events and moves on. */
+static enum ctl_exit
+read_some(struct reader *r, int wait_ms, size_t *ret_count)
+{
+	struct ctl_answer a;
+	struct ipc_params p;
+	struct json_iter it;
+	enum run_status status;
+	enum ctl_exit rc;
+	char name[32] = "";
+
+	ipc_params_init(&p, MSG_RUN_EVENTS);
+	ipc_set_str(&p, F_RUN_ID, r->run_id);
+	ipc_set_int(&p, F_AFTER_SEQ, r->after);
+	ipc_set_int(&p, F_TIMEOUT_MS, wait_ms);
+	rc = ctl_call(r->ctl, &p, CALL_MS, &a);
+	if (rc != CTL_OK)
+		return rc;
+	*ret_count = 0;
+	it = json_iter(json_obj_get(a.root, "events"));
+	while (json_iter_next(&it)) {
+		json_get_int64(json_obj_get(it.val, "seq"), &r->after);
+		(*ret_count)++;
+		if (r->ctl->opt[OPT_JSON] != NULL)
+			print_line(it.val);
+		else
+			print_event(r->ctl, it.val);
+	}
+	json_str_copy(json_obj_get(a.root, "status"), name, sizeof(name));
+	r->ended =
+	    run_status_by_name(name, &status) && run_status_terminal(status);
+	fflush(stdout);
+	ctl_answer_free(&a);
+	return CTL_OK;
+}
+
+enum ctl_exit
+cmd_events(struct ctl *ctl)
+{
+	bool follow = ctl->opt[OPT_FOLLOW] != NULL;
+	struct reader r = { .ctl = ctl };
+	char id[IPC_ID_MAX + 1];
+	size_t count = 0;
+	enum ctl_exit rc;
+
+	if (!ctl_number(ctl, OPT_AFTER, 0, IPC_INT_MAX, &r.after))
+		return CTL_USAGE;
+	rc = run_id_of(ctl, ctl->args[0], id);
+	r.run_id = id;
+	if (rc == CTL_OK)
+		rc = read_some(&r, 0, &count);
+	/*
+	 * The last events of a run that has ended may lie beyond one answer,
+	 * and an ended run is read until nothing comes.
+	 */
+	while (rc == CTL_OK && (count > 0 || (follow && !r.ended)))
+		rc = read_some(&r, follow ? POLL_MS : 0, &count);
+	return rc;
+}

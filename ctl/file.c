@@ -1,0 +1,87 @@
+/*
+ * Files that people name on the command line. Runs in browsertaskctl.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ctl/ctl.h"
+#include "ctl/file.h"
+
+static bool
+file_failed(struct file *f, const char *path)
+{
+	ctl_error("%s: %s", path, strerror(errno));
+	free(f->path);
+	free(f->part);
+	return false;
+}
+
+/* A device or pipe is written to as it is. */
+static bool
+is_special(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+}
+
+bool
+file_open(struct file *f, const char *path)
+{
+	memset(f, 0, sizeof(*f));
+	f->stream = stdout;
+	if (path == NULL || strcmp(path, "-") == 0)
+		return true;
+	f->path = strdup(path);
+	if (f->path == NULL)
+		return file_failed(f, path);
+	if (is_special(path)) {
+		f->stream = fopen(path, "w");
+		return f->stream != NULL || file_failed(f, path);
+	}
+	if (asprintf(&f->part, "%s.part", path) == -1) {
+		f->part = NULL;
+		return file_failed(f, path);
+	}
+	f->stream = fopen(f->part, "w");
+	return f->stream != NULL || file_failed(f, f->part);
+}
+
+bool
+file_is_stdout(const struct file *f)
+{
+	return f->path == NULL;
+}
+
+bool
+file_write(struct file *f, const void *bytes, size_t len)
+{
+	if (len == 0 || fwrite(bytes, 1, len, f->stream) == len)
+		return true;
+	ctl_error("%s: %s", f->path == NULL ? "standard output" : f->path,
+	    strerror(errno));
+	return false;
+}
+
+bool
+file_close(struct file *f, bool keep)
+{
+	bool good = true;
+
+	if (f->path == NULL)
+		return true;
+	if (fclose(f->stream) != 0 && keep)
+		good = false;
+	if (good && keep && f->part != NULL && rename(f->part, f->path) == -1)
+		good = false;
+	if (!good)
+		ctl_error("%s: %s", f->path, strerror(errno));
+	if ((!good || !keep) && f->part != NULL)
+		unlink(f->part);
+	free(f->path);
+	free(f->part);
+	return good;
+}

@@ -1,0 +1,225 @@
+/*
+ * browsertaskctl: people's and scripts' way to the service, over its socket.
+ * Runs as the caller; touches nothing but that socket, its standard streams
+ * and the files named on its command line.
+ */
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "ctl/ctl.h"
+#include "ctl/text.h"
+
+#define BIT(id)        (1u << OPT_##id)
+#define COMMON_OPTIONS (BIT(HELP) | BIT(VERSION) | BIT(SOCKET) | BIT(JSON))
+
+struct command {
+	const char *name;
+	enum ctl_exit (*run)(struct ctl *);
+	int least, most;
+	unsigned options;
+	const char *args;
+	const char *help;
+};
+
+#define COMMAND(name, run, least, most, options, args, help) \
+	{ name, run, least, most, options, args, help },
+static const struct command commands[] = {
+#include "ctl/commands.def"
+};
+#define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static const struct option_row {
+	int letter;
+	const char *name;
+	const char *value;
+	const char *help;
+} option_rows[] = {
+#define OPTION(id, letter, name, value, help) { letter, name, value, help },
+#include "ctl/options.def"
+#undef OPTION
+};
+
+static const char exit_help[] =
+    "Exit status:\n"
+    "  0    done; a run that was waited for succeeded\n"
+    "  1    the run failed or was canceled\n"
+    "  2    wrong usage\n"
+    "  3    the service is not there or went away\n"
+    "  4    the service refused, or there is nothing of that id\n"
+    "  5    the run succeeded in part (some items failed)\n"
+    "  130  waiting was interrupted; the run goes on\n";
+
+static void
+print_options(unsigned set)
+{
+	char left[64];
+
+	for (size_t i = 0; i < OPT__MAX; i++) {
+		const struct option_row *o = &option_rows[i];
+
+		if ((set & 1u << i) == 0)
+			continue;
+		snprintf(left, sizeof(left), "%c%c%c --%s%s%s",
+		    o->letter != 0 ? '-' : ' ',
+		    o->letter != 0 ? o->letter : ' ',
+		    o->letter != 0 ? ',' : ' ', o->name,
+		    o->value != NULL ? " " : "",
+		    o->value != NULL ? o->value : "");
+		printf("  %-26s %s\n", left, o->help);
+	}
+}
+
+static enum ctl_exit
+help(const struct command *c)
+{
+	if (c != NULL) {
+		printf("usage: browsertaskctl %s [options] %s\n\n%s\n\n"
+		       "Options:\n",
+		    c->name, c->args, c->help);
+		print_options(c->options | COMMON_OPTIONS);
+		return CTL_OK;
+	}
+	printf("usage: browsertaskctl [options] COMMAND [arguments]\n\n"
+	       "Commands:\n");
+	for (size_t i = 0; i < NCOMMANDS; i++)
+		printf("  %-10s %s\n", commands[i].name, commands[i].help);
+	printf("\nRUN is a run's id, or \"last\" for the newest run.\n"
+	       "\nCommon options:\n");
+	print_options(COMMON_OPTIONS);
+	printf("\nThe socket is $BROWSERTASK_SOCKET, else the system's, else "
+	       "the user's.\n\n%s",
+	    exit_help);
+	return CTL_OK;
+}
+
+static enum ctl_exit
+bad_usage(const struct command *c)
+{
+	ctl_hint("browsertaskctl %s%s--help shows what is accepted",
+	    c == NULL ? "" : c->name, c == NULL ? "" : " ");
+	return CTL_USAGE;
+}
+
+/* Fills in options; false after telling what is wrong with them. */
+static bool
+parse_options(struct ctl *ctl, int argc, char **argv, unsigned *ret_given)
+{
+	struct option longs[OPT__MAX + 1] = { 0 };
+	char shorts[2 * OPT__MAX + 1];
+	size_t n = 0, i;
+	int opt;
+
+	for (i = 0; i < OPT__MAX; i++) {
+		const struct option_row *o = &option_rows[i];
+
+		longs[i].name = o->name;
+		longs[i].has_arg = o->value != NULL;
+		longs[i].val = 256 + (int)i;
+		if (o->letter != 0)
+			shorts[n++] = (char)o->letter;
+		if (o->letter != 0 && o->value != NULL)
+			shorts[n++] = ':';
+	}
+	shorts[n] = '\0';
+	while ((opt = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+		if (opt == '?')
+			return false;
+		for (i = 0; i < OPT__MAX; i++)
+			if (opt == option_rows[i].letter || opt == 256 + (int)i)
+				break;
+		*ret_given |= 1u << i;
+		ctl->opt[i] = option_rows[i].value != NULL ? optarg : "";
+	}
+	return true;
+}
+
+static const struct command *
+find_command(const char *name)
+{
+	for (size_t i = 0; i < NCOMMANDS; i++)
+		if (strcmp(commands[i].name, name) == 0)
+			return &commands[i];
+	return NULL;
+}
+
+static void
+look_at_terminal(struct ctl *ctl)
+{
+	const char *term = getenv("TERM"), *plain = getenv("NO_COLOR");
+	struct winsize ws;
+
+	ctl->unicode = text_init();
+	ctl->out_tty = isatty(STDOUT_FILENO) == 1;
+	ctl->err_tty = isatty(STDERR_FILENO) == 1;
+	ctl->color = ctl->out_tty && (plain == NULL || plain[0] == '\0') &&
+	    (term == NULL || strcmp(term, "dumb") != 0);
+	if (ctl->out_tty) {
+		ctl->columns = 80;
+		if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws) == 0 && ws.ws_col > 0)
+			ctl->columns = ws.ws_col;
+	}
+}
+
+static enum ctl_exit
+run_command(struct ctl *ctl, const struct command *c, unsigned given)
+{
+	unsigned extra = given & ~(c->options | COMMON_OPTIONS);
+
+	if (extra != 0) {
+		ctl_error("%s does not take --%s", c->name,
+		    option_rows[__builtin_ctz(extra)].name);
+		return bad_usage(c);
+	}
+	if (ctl->nargs < c->least || ctl->nargs > c->most) {
+		ctl_error("%s: %s", c->name,
+		    ctl->nargs < c->least ? "an argument is missing"
+					  : "too many arguments");
+		return bad_usage(c);
+	}
+	return c->run(ctl);
+}
+
+int
+main(int argc, char **argv)
+{
+	struct ctl ctl = { 0 };
+	const struct command *c = NULL;
+	unsigned given = 0;
+	enum ctl_exit rc;
+
+	signal(SIGPIPE, SIG_IGN);
+	look_at_terminal(&ctl);
+	if (!parse_options(&ctl, argc, argv, &given))
+		return bad_usage(NULL);
+	if (ctl.opt[OPT_VERSION] != NULL) {
+		printf("browsertaskctl %s\n", PACKAGE_VERSION);
+		return CTL_OK;
+	}
+	if (optind < argc)
+		c = find_command(argv[optind]);
+	if (optind < argc && c == NULL) {
+		ctl_error("there is no command %s", argv[optind]);
+		return bad_usage(NULL);
+	}
+	if (ctl.opt[OPT_HELP] != NULL)
+		return help(c);
+	if (c == NULL) {
+		ctl_error("which command?");
+		return bad_usage(NULL);
+	}
+	ctl.args = argv + optind + 1;
+	ctl.nargs = argc - optind - 1;
+	rc = run_command(&ctl, c, given);
+	client_free(&ctl.client);
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		ctl_error("standard output could not be written");
+		return rc == CTL_OK ? CTL_FAILED : rc;
+	}
+	return rc;
+}

@@ -1,0 +1,237 @@
+/*
+ * What a run came to: its result for people, or as JSON.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/buf.h"
+#include "ctl/ctl.h"
+#include "ctl/file.h"
+#include "ctl/table.h"
+#include "ctl/text.h"
+#include "json/writer.h"
+
+#define PRETTY_BYTES_MAX (64u << 20)
+
+static void
+add_count(struct table *t, struct json_val v)
+{
+	int64_t n;
+
+	if (json_get_int64(v, &n))
+		table_addf(t, "%" PRId64, n);
+	else
+		table_add(t, "-");
+}
+
+/* The title; of a failed item what went wrong. */
+static void
+add_title(struct table *t, struct json_val item, bool success)
+{
+	struct json_val title = json_obj_get(item, "title");
+	struct json_val error = json_obj_get(item, "error");
+
+	if (success && json_is_string(title) && json_str_len(title) > 0)
+		table_add_val(t, title);
+	else if (!success && json_is_string(json_obj_get(error, "message")))
+		table_add_val(t, json_obj_get(error, "message"));
+	else
+		table_add_val(t, json_obj_get(error, "errorCode"));
+}
+
+static void
+add_item(struct table *t, size_t number, struct json_val item)
+{
+	bool success = false;
+	int64_t status = 0, ms;
+	char text[32];
+
+	json_get_bool(json_obj_get(item, "success"), &success);
+	json_get_int64(json_obj_get(item, "status"), &status);
+	table_addf(t, "%zu", number);
+	add_title(t, item, success);
+	if (!success)
+		table_style(t, TABLE_BAD);
+	table_add_val(t, json_obj_get(item, "pageType"));
+	if (status > 0)
+		table_addf(t, "%" PRId64, status);
+	else
+		table_add(t, "-");
+	table_style(t,
+	    !success            ? TABLE_BAD
+		: status >= 400 ? TABLE_WARN
+				: TABLE_GOOD);
+	add_count(t, json_obj_get(item, "elementCount"));
+	add_count(t, json_obj_get(item, "contentSections"));
+	if (json_get_int64(json_obj_get(item, "elapsedMs"), &ms)) {
+		text_duration(ms, text, sizeof(text));
+		table_add(t, text);
+	} else
+		table_add(t, "-");
+	table_add_val(t, json_obj_get(item, "url"));
+	table_style(t, TABLE_DIM);
+}
+
+static void
+print_summary(struct json_val run)
+{
+	struct json_val result = json_obj_get(run, "result");
+	struct json_val summary = json_obj_get(result, "summary");
+	struct json_val metrics = json_obj_get(run, "metrics");
+	int64_t total = 0, good = 0, bad = 0, ms = 0;
+	char text[64];
+
+	json_get_int64(json_obj_get(summary, "total"), &total);
+	json_get_int64(json_obj_get(summary, "succeeded"), &good);
+	json_get_int64(json_obj_get(summary, "failed"), &bad);
+	json_get_int64(json_obj_get(metrics, "elapsedMs"), &ms);
+	text_duration(ms, text, sizeof(text));
+	printf("\n%" PRId64 " in all, %" PRId64 " succeeded, %" PRId64
+	       " failed, in %s",
+	    total, good, bad, text);
+	if (ms > 0 && total > 0)
+		printf(" (%.1f a second)", (double)total * 1000 / (double)ms);
+	putchar('\n');
+	if (json_len(json_obj_get(result, "items")) < (size_t)total)
+		printf("the table is shortened; the extraction artifact has "
+		       "all of them\n");
+}
+
+static void
+print_items(struct ctl *ctl, struct json_val run)
+{
+	static const char *const titles[] = { ">#", "~TITLE", "TYPE", ">STATUS",
+		">ELEMENTS", ">SECTIONS", ">TIME", "~URL" };
+	struct table *t = table_new(titles, 8);
+	struct json_iter it;
+	size_t number = 0;
+
+	it = json_iter(json_obj_get(json_obj_get(run, "result"), "items"));
+	while (json_iter_next(&it))
+		add_item(t, ++number, it.val);
+	table_print(t, stdout, (size_t)ctl->columns, ctl->color, ctl->unicode);
+	table_free(&t);
+	print_summary(run);
+}
+
+static void
+tell_failure(struct json_val run)
+{
+	struct json_val error = json_obj_get(run, "error");
+	char *code = text_of(json_obj_get(error, "errorCode"));
+	char *message = text_of(json_obj_get(error, "message"));
+	char *hint = text_of(json_obj_get(error, "recoverHint"));
+	char *cause =
+	    text_of(json_obj_get(json_obj_get(error, "details"), "cause"));
+
+	ctl_error("the run %s: %s (%s%s%s)",
+	    json_str_eq(json_obj_get(run, "status"), "canceled")
+		? "was canceled"
+		: "failed",
+	    message == NULL ? "" : message, code == NULL ? "" : code,
+	    cause == NULL || cause[0] == '\0' ? "" : ", ",
+	    cause == NULL ? "" : cause);
+	if (hint != NULL && hint[0] != '\0')
+		ctl_hint("%s", hint);
+	free(code);
+	free(message);
+	free(hint);
+	free(cause);
+}
+
+/* On a terminal, what else there is to read. */
+static void
+print_artifacts(struct ctl *ctl, struct json_val run)
+{
+	char id[IPC_ID_MAX + 1];
+	struct ctl_answer a;
+	struct json_iter it;
+
+	if (!json_str_copy(json_obj_get(run, "runId"), id, sizeof(id)) ||
+	    json_len(json_obj_get(run, "artifactIds")) == 0 ||
+	    artifact_list(ctl, id, &a) != CTL_OK)
+		return;
+	for (it = json_iter(json_obj_get(a.root, "artifacts"));
+	     json_iter_next(&it);) {
+		char *art = text_of(json_obj_get(it.val, "artifactId"));
+		char *kind = text_of(json_obj_get(it.val, "kind"));
+		char size[32];
+		int64_t n = 0;
+
+		json_get_int64(json_obj_get(it.val, "totalSize"), &n);
+		text_bytes(n, size, sizeof(size));
+		printf("%-12s %s  %s\n", kind == NULL ? "" : kind,
+		    art == NULL ? "" : art, size);
+		free(art);
+		free(kind);
+	}
+	ctl_answer_free(&a);
+}
+
+enum ctl_exit
+result_show(struct ctl *ctl, struct json_val run)
+{
+	struct json_val result = json_obj_get(run, "result");
+
+	if (ctl->opt[OPT_JSON] != NULL)
+		ctl_print_json(run);
+	else if (json_is_array(json_obj_get(result, "items")))
+		print_items(ctl, run);
+	else if (json_is_object(result))
+		ctl_print_json(result);
+	if (ctl->opt[OPT_JSON] == NULL)
+		print_artifacts(ctl, run);
+	if (json_is_object(json_obj_get(run, "error")))
+		tell_failure(run);
+	return ctl_exit_of(run);
+}
+
+static enum ctl_exit
+write_result(const char *path, struct json_val result)
+{
+	struct file f;
+	struct buf b;
+	bool good;
+
+	if (!file_open(&f, path))
+		return CTL_FAILED;
+	buf_init(&b, PRETTY_BYTES_MAX);
+	good = json_pretty(result, &b) && buf_add(&b, "\n", 1) &&
+	    file_write(&f, b.data, b.len);
+	buf_clear(&b);
+	return file_close(&f, good) && good ? CTL_OK : CTL_FAILED;
+}
+
+enum ctl_exit
+cmd_result(struct ctl *ctl)
+{
+	char id[IPC_ID_MAX + 1];
+	struct json_val result;
+	struct ctl_answer a;
+	enum ctl_exit rc = run_id_of(ctl, ctl->args[0], id), wrote;
+
+	if (rc == CTL_OK)
+		rc = run_get(ctl, id, &a);
+	if (rc != CTL_OK)
+		return rc;
+	result = json_obj_get(a.root, "result");
+	rc = ctl_exit_of(a.root);
+	if (json_is_null(result) && rc == CTL_OK) {
+		ctl_error("%s has not ended yet", id);
+		ctl_hint("browsertaskctl wait %s shows how it goes", id);
+		rc = CTL_REFUSED;
+	} else if (json_is_null(result)) {
+		tell_failure(a.root);
+	} else if (ctl->opt[OPT_OUTPUT] != NULL) {
+		wrote = write_result(ctl->opt[OPT_OUTPUT], result);
+		rc = wrote == CTL_OK ? rc : wrote;
+	} else if (ctl->opt[OPT_JSON] != NULL) {
+		ctl_print_json(result);
+	} else {
+		rc = result_show(ctl, a.root);
+	}
+	ctl_answer_free(&a);
+	return rc;
+}

@@ -1,0 +1,213 @@
+/*
+ * Aligned tables for terminals and files. Runs in browsertaskctl.
+ */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/buf.h"
+#include "common/panic.h"
+#include "ctl/table.h"
+#include "ctl/text.h"
+
+#define TABLE_GAP      2
+#define TABLE_LEAST    8 /* columns that a title's column keeps */
+#define TABLE_CELL_MAX 4096
+#define TABLE_LINE_MAX 65536
+
+struct cell {
+	const char *text; /* of a row: owned */
+	size_t width;
+	enum table_style style;
+};
+
+struct table {
+	size_t ncolumns;
+	const char *titles[TABLE_COLUMNS_MAX];
+	bool right[TABLE_COLUMNS_MAX];
+	bool gives[TABLE_COLUMNS_MAX];
+	struct cell *cells;
+	size_t ncells, room;
+};
+
+struct table *
+table_new(const char *const *titles, size_t ncolumns)
+{
+	struct table *t = calloc(1, sizeof(*t));
+
+	ASSERT(ncolumns > 0 && ncolumns <= TABLE_COLUMNS_MAX);
+	if (t == NULL)
+		return NULL;
+	t->ncolumns = ncolumns;
+	for (size_t i = 0; i < ncolumns; i++) {
+		t->right[i] = titles[i][0] == '>';
+		t->gives[i] = titles[i][0] == '~';
+		t->titles[i] = titles[i] + (t->right[i] || t->gives[i]);
+	}
+	return t;
+}
+
+void
+table_free(struct table **tp)
+{
+	struct table *t = *tp;
+
+	if (t == NULL)
+		return;
+	*tp = NULL;
+	for (size_t i = 0; i < t->ncells; i++)
+		free((void *)(uintptr_t)t->cells[i].text);
+	free(t->cells);
+	free(t);
+}
+
+void
+table_add(struct table *t, const char *text)
+{
+	struct cell *cells;
+	struct buf b;
+	size_t len;
+
+	if (t == NULL)
+		return;
+	if (t->ncells == t->room) {
+		cells =
+		    reallocarray(t->cells, t->room * 2 + 64, sizeof(*cells));
+		if (cells == NULL)
+			return;
+		t->cells = cells;
+		t->room = t->room * 2 + 64;
+	}
+	len = strlen(text);
+	buf_init(&b, TABLE_CELL_MAX * 4);
+	text_clean(
+	    &b, text, len < TABLE_CELL_MAX ? len : TABLE_CELL_MAX, false);
+	t->cells[t->ncells].text = (char *)buf_take(&b, &len);
+	if (t->cells[t->ncells].text == NULL)
+		return;
+	t->cells[t->ncells].width = text_width(t->cells[t->ncells].text);
+	t->cells[t->ncells++].style = TABLE_PLAIN;
+}
+
+void
+table_addf(struct table *t, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	table_add(t, text);
+}
+
+void
+table_add_val(struct table *t, struct json_val v)
+{
+	char *text = text_of(v);
+
+	table_add(t, text == NULL || text[0] == '\0' ? "-" : text);
+	free(text);
+}
+
+void
+table_style(struct table *t, enum table_style style)
+{
+	if (t != NULL && t->ncells > 0)
+		t->cells[t->ncells - 1].style = style;
+}
+
+size_t
+table_rows(const struct table *t)
+{
+	return t == NULL ? 0 : t->ncells / t->ncolumns;
+}
+
+/* Takes what is too much from the columns that give way, widest first. */
+static void
+fit(const struct table *t, size_t *widths, size_t width)
+{
+	size_t sum = TABLE_GAP * (t->ncolumns - 1), widest;
+
+	for (size_t i = 0; i < t->ncolumns; i++)
+		sum += widths[i];
+	while (sum > width) {
+		widest = t->ncolumns;
+		for (size_t i = 0; i < t->ncolumns; i++)
+			if (t->gives[i] && widths[i] > TABLE_LEAST &&
+			    (widest == t->ncolumns ||
+				widths[i] > widths[widest]))
+				widest = i;
+		if (widest == t->ncolumns)
+			return;
+		widths[widest]--;
+		sum--;
+	}
+}
+
+static void
+put_cell(struct buf *line, const char *text, size_t width, size_t column,
+    bool right, bool last, bool unicode)
+{
+	size_t pad = width < column ? column - width : 0;
+
+	if (right)
+		buf_addf(line, "%*s", (int)pad, "");
+	text_cut(line, text, column, unicode);
+	if (!right && !last)
+		buf_addf(line, "%*s", (int)pad, "");
+	if (!last)
+		buf_addf(line, "%*s", TABLE_GAP, "");
+}
+
+static void
+print_row(const struct table *t, const struct cell *row, const size_t *widths,
+    FILE *f, bool color, bool unicode)
+{
+	static const char *const codes[] = {
+		[TABLE_GOOD] = "\033[32m",
+		[TABLE_WARN] = "\033[33m",
+		[TABLE_BAD] = "\033[31m",
+		[TABLE_DIM] = "\033[2m",
+	};
+	struct buf line;
+
+	buf_init(&line, TABLE_LINE_MAX);
+	for (size_t i = 0; i < t->ncolumns; i++) {
+		bool styled = color && row[i].style != TABLE_PLAIN;
+
+		if (styled)
+			buf_add_str(&line, codes[row[i].style]);
+		put_cell(&line, row[i].text, row[i].width, widths[i],
+		    t->right[i], i + 1 == t->ncolumns, unicode);
+		if (styled)
+			buf_add_str(&line, "\033[0m");
+	}
+	fprintf(f, "%.*s\n", (int)line.len, (char *)line.data);
+	buf_clear(&line);
+}
+
+void
+table_print(
+    const struct table *t, FILE *f, size_t width, bool color, bool unicode)
+{
+	struct cell head[TABLE_COLUMNS_MAX] = { 0 };
+	size_t widths[TABLE_COLUMNS_MAX] = { 0 }, rows = table_rows(t);
+
+	if (t == NULL)
+		return;
+	for (size_t i = 0; i < t->ncolumns; i++) {
+		head[i].text = t->titles[i];
+		head[i].width = widths[i] = text_width(t->titles[i]);
+		head[i].style = TABLE_DIM;
+	}
+	for (size_t i = 0; i < rows * t->ncolumns; i++)
+		if (t->cells[i].width > widths[i % t->ncolumns])
+			widths[i % t->ncolumns] = t->cells[i].width;
+	if (width > 0)
+		fit(t, widths, width);
+	print_row(t, head, widths, f, color, unicode);
+	for (size_t r = 0; r < rows; r++)
+		print_row(
+		    t, t->cells + r * t->ncolumns, widths, f, color, unicode);
+}

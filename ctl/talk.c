@@ -1,0 +1,231 @@
+/*
+ * Talking: to the service, and about it to people. Every failure names what
+ * was tried and the next step.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/buf.h"
+#include "ctl/ctl.h"
+#include "ctl/text.h"
+#include "json/writer.h"
+
+#define PRETTY_BYTES_MAX (64u << 20)
+
+static void
+say(const char *who, const char *fmt, va_list ap)
+{
+	char text[2048];
+	struct buf b;
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	buf_init(&b, 2 * sizeof(text));
+	text_clean(&b, text, strlen(text), false);
+	fprintf(stderr, "%s: %.*s\n", who, (int)b.len, (char *)b.data);
+	buf_clear(&b);
+}
+
+void
+ctl_error(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say("browsertaskctl", fmt, ap);
+	va_end(ap);
+}
+
+void
+ctl_hint(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say("hint", fmt, ap);
+	va_end(ap);
+}
+
+enum ctl_exit
+ctl_connect(struct ctl *ctl)
+{
+	char reason[CLIENT_REASON_MAX];
+	enum client_status status;
+
+	if (ctl->client != NULL)
+		return CTL_OK;
+	status = client_connect(
+	    "browsertaskctl", ctl->opt[OPT_SOCKET], &ctl->client, reason);
+	if (status == CLIENT_OK)
+		return CTL_OK;
+	if (status == CLIENT_NO_SERVICE) {
+		ctl_error("no service answers (%s)", reason);
+		ctl_hint("start browsertaskd, or name its socket with --socket "
+			 "or $BROWSERTASK_SOCKET");
+	} else {
+		ctl_error("the service does not take this client (%s)", reason);
+		ctl_hint("use the browsertaskctl that was installed with the "
+			 "service");
+	}
+	return CTL_NO_SERVICE;
+}
+
+/* What to do about an error, where a command of ours helps. */
+static const char *
+command_hint(struct json_val error)
+{
+	static const char *const rows[][2] = {
+		{ "RUN_NOT_FOUND",
+		    "browsertaskctl runs lists the runs; a run "
+		    "expires some time after its end" },
+		{ "TEMPLATE_NOT_FOUND",
+		    "browsertaskctl templates lists the "
+		    "templates" },
+		{ "ARTIFACT_NOT_FOUND",
+		    "browsertaskctl artifact list RUN "
+		    "lists a run's artifacts" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (json_str_eq(json_obj_get(error, "errorCode"), rows[i][0]))
+			return rows[i][1];
+	return NULL;
+}
+
+static void
+tell_error(const struct ctl *ctl, struct json_val error)
+{
+	const char *hint = command_hint(error);
+	char *code = text_of(json_obj_get(error, "errorCode"));
+	char *message = text_of(json_obj_get(error, "message"));
+	char *advice = text_of(json_obj_get(error, "recoverHint"));
+
+	if (ctl->opt[OPT_JSON] != NULL)
+		ctl_print_json(error);
+	ctl_error("%s (%s)", message == NULL ? "refused" : message,
+	    code == NULL ? "?" : code);
+	if (hint != NULL)
+		ctl_hint("%s", hint);
+	else if (advice != NULL && advice[0] != '\0')
+		ctl_hint("%s", advice);
+	free(code);
+	free(message);
+	free(advice);
+}
+
+enum ctl_exit
+ctl_call(struct ctl *ctl, const struct ipc_params *p, int timeout_ms,
+    struct ctl_answer *ret_answer)
+{
+	enum ctl_exit rc = ctl_connect(ctl);
+	struct ctl_answer a = { 0 };
+	enum client_status status;
+
+	if (rc != CTL_OK)
+		return rc;
+	status = client_call(ctl->client, p, timeout_ms, &a.bytes);
+	if (status != CLIENT_OK && status != CLIENT_ERROR) {
+		ctl_error("%s: %s", msg_row(p->msg)->name,
+		    client_reason(ctl->client));
+		if (status == CLIENT_BAD_REQUEST)
+			return CTL_USAGE;
+		ctl_hint("browsertaskctl status tells whether the service is "
+			 "there");
+		return CTL_NO_SERVICE;
+	}
+	if (!json_parse((const uint8_t *)a.bytes.json, a.bytes.len, NULL,
+		JSON_BORROW, &a.doc, NULL)) {
+		ctl_error("the service's answer is no JSON");
+		client_answer_free(&a.bytes);
+		return CTL_REFUSED;
+	}
+	a.root = json_root(a.doc);
+	if (status == CLIENT_ERROR) {
+		tell_error(ctl, a.root);
+		ctl_answer_free(&a);
+		return CTL_REFUSED;
+	}
+	*ret_answer = a;
+	return CTL_OK;
+}
+
+void
+ctl_answer_free(struct ctl_answer *a)
+{
+	json_doc_free(&a->doc);
+	client_answer_free(&a->bytes);
+	memset(a, 0, sizeof(*a));
+}
+
+void
+ctl_print_json(struct json_val v)
+{
+	const uint8_t *raw;
+	struct buf b;
+	size_t len;
+
+	buf_init(&b, PRETTY_BYTES_MAX);
+	if (json_pretty(v, &b))
+		printf("%.*s\n", (int)b.len, (char *)b.data);
+	else if (json_raw(v, &raw, &len))
+		printf("%.*s\n", (int)len, (const char *)raw);
+	buf_clear(&b);
+}
+
+bool
+ctl_number(const struct ctl *ctl, enum ctl_option option, int64_t min,
+    int64_t max, int64_t *ret_value)
+{
+	const char *text = ctl->opt[option];
+	char *end;
+	long long v;
+
+	if (text == NULL)
+		return true;
+	errno = 0;
+	v = strtoll(text, &end, 10);
+	if (errno != 0 || end == text || *end != '\0' || v < min || v > max) {
+		ctl_error("%s is no number from %" PRId64 " to %" PRId64, text,
+		    min, max);
+		return false;
+	}
+	*ret_value = v;
+	return true;
+}
+
+bool
+ctl_duration(const char *text, int64_t *ret_ms)
+{
+	static const struct {
+		const char *unit;
+		int64_t ms;
+	} units[] = { { "", 1000 }, { "ms", 1 }, { "s", 1000 }, { "m", 60000 },
+		{ "h", 3600000 } };
+	char *end;
+	double v;
+
+	if (text[0] < '0' || text[0] > '9')
+		return false;
+	v = strtod(text, &end);
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (strcmp(end, units[i].unit) == 0 && v <= 1e6) {
+			*ret_ms = (int64_t)(v * (double)units[i].ms + 0.5);
+			return true;
+		}
+	return false;
+}
+
+enum ctl_exit
+ctl_exit_of(struct json_val run)
+{
+	struct json_val status = json_obj_get(run, "status");
+
+	if (json_str_eq(status, "partial_success"))
+		return CTL_PARTIAL;
+	if (json_str_eq(status, "failed") || json_str_eq(status, "canceled"))
+		return CTL_FAILED;
+	return CTL_OK;
+}

@@ -1,0 +1,38 @@
+/*
+ * text: strings of pages and peers made fit for a terminal: no control
+ * characters, known width, cut at a column.
+ */
+#ifndef CTL_TEXT_H
+#define CTL_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+#include "json/tape.h"
+
+/* Picks the locale for widths; true when the terminal takes UTF-8. */
+bool text_init(void);
+/*
+ * Appends text without anything a terminal might obey: white space becomes one
+ * space (line ends stay with keep_lines), other control characters and marks
+ * that turn the direction of text are left out, what is no UTF-8 becomes "?".
+ */
+void text_clean(struct buf *, const char *text, size_t len, bool keep_lines);
+/* Columns of clean text: 2 for a wide character, 0 for a combining one. */
+size_t text_width(const char *text);
+/* Appends at most width columns of clean text, with an ellipsis when cut. */
+void text_cut(struct buf *, const char *text, size_t width, bool unicode);
+
+/* A clean copy of a JSON string, number or bool; "" for others. Freed by the
+ * caller; NULL without memory. */
+char *text_of(struct json_val);
+/* "850 ms", "3.2 s", "2 min 5 s" */
+void text_duration(int64_t ms, char *ret, size_t size);
+/* "2026-11-21 22:15:56" in local time. */
+void text_time(int64_t stamp_ms, char *ret, size_t size);
+/* "12 B", "3.4 kB", "1.2 MB" */
+void text_bytes(int64_t bytes, char *ret, size_t size);
+
+#endif
