@@ -1,1 +1,3 @@
-# man/
+# man/: one page per program, file format and protocol.
+dist_man_MANS += \
+	man/browsertask-store.5

@@ -220,6 +220,50 @@ flip(struct store *s, enum store_table table, const void *key, size_t len,
 		errx(1, "flip");
 }
 
+/* Puts the stored value of one document in the place of another one. */
+static void
+move_doc(struct store *s, const struct ulid *from, const struct ulid *to)
+{
+	uint8_t a[ULID_BYTES + 1], b[ULID_BYTES + 1], copy[64];
+	MDB_val k = { sizeof(a), a }, v;
+	MDB_txn *txn;
+
+	memcpy(a, from, ULID_BYTES);
+	memcpy(b, to, ULID_BYTES);
+	a[ULID_BYTES] = b[ULID_BYTES] = RUN_DOC_INPUTS;
+	if (mdb_txn_begin(s->env, NULL, 0, &txn) != 0 ||
+	    mdb_get(txn, s->dbi[TABLE_RUN_DOCS], &k, &v) != 0 ||
+	    v.mv_size > sizeof(copy))
+		errx(1, "move_doc");
+	memcpy(copy, v.mv_data, v.mv_size);
+	v.mv_data = copy;
+	k.mv_data = b;
+	if (mdb_put(txn, s->dbi[TABLE_RUN_DOCS], &k, &v, 0) != 0 ||
+	    mdb_txn_commit(txn) != 0)
+		errx(1, "move_doc");
+}
+
+static void
+test_misplaced(void)
+{
+	struct fx_doc a = { fx_run(), (const uint8_t *)"a", 1 };
+	struct fx_doc b = { fx_run(), (const uint8_t *)"b", 1 };
+	const uint8_t *p;
+	struct store *s;
+	size_t len;
+
+	fx_new();
+	s = fx_open();
+	fx_write(s, fx_write_doc, &a);
+	fx_write(s, fx_write_doc, &b);
+	move_doc(s, &a.r.id, &b.r.id);
+	is_int(run_doc_get(fx_read(s), &b.r.id, RUN_DOC_INPUTS, &p, &len),
+	    STORE_CORRUPT, "a sound record in another one's place is damage");
+	store_read_end(s);
+	ok(doc_is(s, &a), "in its own place it is not");
+	store_free(&s);
+}
+
 struct seen {
 	int good;
 	int corrupt;
@@ -340,6 +384,33 @@ test_digest(void)
 	store_free(&s);
 }
 
+static void
+test_manual(void)
+{
+	static const char *const names[] = {
+#define TABLE(name, database, key, value) database,
+#include "storage/tables.def"
+#undef TABLE
+	};
+	const char *top = getenv("srcdir");
+	char path[512], page[16384], row[64];
+	size_t len, missing = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/man/browsertask-store.5",
+	    top != NULL ? top : ".");
+	if ((f = fopen(path, "r")) == NULL)
+		err(1, "%s", path);
+	len = fread(page, 1, sizeof(page) - 1, f);
+	page[len] = '\0';
+	fclose(f);
+	for (size_t i = 0; i < TABLE__MAX; i++) {
+		snprintf(row, sizeof(row), "\n.It %s Ta ", names[i]);
+		missing += strstr(page, row) == NULL;
+	}
+	is_int(missing, 0, "every table is in the manual page");
+}
+
 int
 main(void)
 {
@@ -349,8 +420,10 @@ main(void)
 	test_done_callbacks();
 	test_map_growth();
 	test_damage();
+	test_misplaced();
 	test_schema();
 	test_digest();
+	test_manual();
 	fx_remove();
 	return done_testing();
 }
