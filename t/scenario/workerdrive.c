@@ -60,8 +60,7 @@ die(const char *what)
 	exit(2);
 }
 
-static void
-say(const char *fmt, ...)
+static void __attribute__((format(printf, 1, 2))) say(const char *fmt, ...)
 {
 	va_list ap;
 
@@ -467,7 +466,7 @@ end_all(struct drive *d)
 static void
 add_journal(struct drive *d, const char *row)
 {
-	unsigned index, byte;
+	unsigned index = 0, byte;
 	uint8_t bytes[12] = { 0 };
 	const char *hex = strchr(row, ':');
 
