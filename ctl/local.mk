@@ -33,3 +33,9 @@ t_scenario_ctl_service_LDADD = ipc/libipc.a common/libcommon.a $(EVENT_LIBS) \
 	$(BSD_LIBS)
 dist_check_SCRIPTS += t/scenario/ctl.t
 TESTS += t/scenario/ctl.t
+
+check_PROGRAMS += t/unit/ctl_test
+t_unit_ctl_test_SOURCES = t/unit/ctl_test.c t/unit/tap.h ctl/progress.c \
+	ctl/table.c ctl/text.c
+t_unit_ctl_test_LDADD = json/libjson.a common/libcommon.a $(BSD_LIBS)
+TESTS += t/unit/ctl_test

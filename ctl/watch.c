@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <event2/event.h>
@@ -182,12 +181,24 @@ watch_once(struct watch *w, enum ctl_exit *ret_rc)
 	return status;
 }
 
+static void
+pause_ms(int ms)
+{
+	struct event_base *base = event_base_new();
+	struct timeval tv = { ms / 1000, ms % 1000 * 1000 };
+
+	if (base == NULL)
+		return;
+	event_base_loopexit(base, &tv);
+	event_base_loop(base, EVLOOP_NO_EXIT_ON_EMPTY);
+	event_base_free(base);
+}
+
 /* The service went away: it may be restarting, and the run is durable. */
 static bool
 reconnect(struct watch *w)
 {
 	int64_t until = clock_mono_ms() + RETRY_FOR_MS;
-	struct timespec pause = { 0, RETRY_MS * 1000000L };
 	char reason[CLIENT_REASON_MAX];
 
 	client_free(&w->ctl->client);
@@ -198,7 +209,7 @@ reconnect(struct watch *w)
 			&w->ctl->client, reason) == CLIENT_OK)
 			return true;
 		/* An interrupt ends the program here, as it should. */
-		nanosleep(&pause, NULL);
+		pause_ms(RETRY_MS);
 	}
 	ctl_error("no service answers (%s)", reason);
 	ctl_hint("the run is kept: browsertaskctl wait %s, once the service "

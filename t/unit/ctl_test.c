@@ -1,0 +1,206 @@
+/*
+ * What browsertaskctl puts on a terminal: cleaned text, widths, cuts, times,
+ * tables, and the progress line.
+ */
+#include <locale.h>
+#include <stdlib.h>
+
+#include "ctl/progress.h"
+#include "ctl/table.h"
+#include "ctl/text.h"
+#include "t/unit/tap.h"
+
+#define CJK "\xe4\xbd\xa0\xe5\xa5\xbd" /* two characters, four columns */
+
+static void
+is_clean(const char *text, const char *want, const char *name)
+{
+	struct buf b;
+
+	buf_init(&b, 4096);
+	text_clean(&b, text, strlen(text), false);
+	buf_add(&b, "", 1);
+	is_str((char *)b.data, want, name);
+	buf_clear(&b);
+}
+
+static void
+test_clean(void)
+{
+	is_clean("plain", "plain", "plain text stays");
+	is_clean("  a \t\r\n b\n", "a b", "white space becomes one space");
+	is_clean("\033[2J\033]0;x\007", "[2J]0;x", "escapes are taken out");
+	is_clean("a\302\233"
+		 "31mb",
+	    "a31mb", "the one-character CSI, too");
+	is_clean("a\342\200\256b\342\201\246c", "abc",
+	    "marks that turn the direction");
+	is_clean("a\377b\303", "a?b?", "what is no UTF-8");
+	is_clean(CJK " \331\205", CJK " \331\205", "CJK and Arabic stay");
+	is_clean("", "", "nothing");
+}
+
+static void
+is_cut(const char *text, size_t width, const char *want, const char *name)
+{
+	struct buf b;
+
+	buf_init(&b, 4096);
+	text_cut(&b, text, width, true);
+	buf_add(&b, "", 1);
+	is_str((char *)b.data, want, name);
+	buf_clear(&b);
+}
+
+static void
+test_widths(void)
+{
+	is_int(text_width("abc"), 3, "a letter is a column");
+	is_int(text_width(CJK), 4, "a wide character is two");
+	is_int(text_width("e\314\201"), 1, "a combining one is none");
+	is_cut("abc", 3, "abc", "what fits is not cut");
+	is_cut("abcd", 3, "ab\342\200\246", "else an ellipsis ends it");
+	is_cut(CJK "!", 4, "\xe4\xbd\xa0\342\200\246 ",
+	    "half a wide character leaves a space");
+	is_cut(CJK, 1, "\342\200\246", "one column");
+}
+
+static void
+test_times(void)
+{
+	static const struct {
+		int64_t ms;
+		const char *want;
+	} rows[] = { { 0, "0 ms" }, { 999, "999 ms" }, { 1000, "1.0 s" },
+		{ 59900, "59.9 s" }, { 60000, "1 min 0 s" },
+		{ 3599999, "59 min 59 s" }, { 7260000, "2 h 1 min" } };
+	char text[32];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		text_duration(rows[i].ms, text, sizeof(text));
+		is_str(text, rows[i].want, "a duration");
+	}
+	text_bytes(999, text, sizeof(text));
+	is_str(text, "999 B", "bytes");
+	text_bytes(1234567, text, sizeof(text));
+	is_str(text, "1.2 MB", "megabytes");
+	text_time(0, text, sizeof(text));
+	is_str(text, "-", "no time");
+}
+
+static char *
+render(const struct table *t, size_t width, bool color)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	table_print(t, f, width, color, true);
+	fclose(f);
+	return text;
+}
+
+static void
+test_table(void)
+{
+	static const char *const titles[] = { "~NAME", ">N", "LAST" };
+	struct table *t = table_new(titles, 3);
+	char *text;
+
+	table_add(t, CJK);
+	table_addf(t, "%d", 7);
+	table_style(t, TABLE_BAD);
+	table_add(t, "x\ny");
+	table_add(t, "a rather long name");
+	table_add(t, "100");
+	table_add(t, "z");
+	is_int(table_rows(t), 2, "two rows");
+	text = render(t, 0, false);
+	is_str(text,
+	    "NAME                  N  LAST\n" CJK "                  7  x y\n"
+	    "a rather long name  100  z\n",
+	    "columns are aligned");
+	free(text);
+	text = render(t, 24, false);
+	is_str(text,
+	    "NAME             N  LAST\n" CJK "             7  x y\n"
+	    "a rather lon\342\200\246  100  z\n",
+	    "the name gives way");
+	free(text);
+	text = render(t, 0, true);
+	ok(strstr(text, "\033[31m  7  \033[0m") != NULL, "colours");
+	free(text);
+	table_free(&t);
+	ok(t == NULL, "freed");
+	table_add(NULL, "x");
+	is_int(table_rows(NULL), 0, "without memory nothing happens");
+}
+
+static void
+take(struct progress *p, const char *json, int64_t now, bool run)
+{
+	struct json_doc *doc = NULL;
+
+	json_parse((const uint8_t *)json, strlen(json), NULL, 0, &doc, NULL);
+	if (run)
+		progress_take_run(p, json_root(doc), now);
+	else
+		progress_take_event(p, json_root(doc), now);
+	json_doc_free(&doc);
+}
+
+static void
+is_line(const struct progress *p, int64_t now, size_t columns, const char *want,
+    const char *name)
+{
+	char line[1024];
+
+	progress_line(p, now, columns, line, sizeof(line));
+	is_str(line, want, name);
+}
+
+static void
+test_progress(void)
+{
+	struct progress p;
+
+	progress_init(&p, true, false, false);
+	take(&p, "{\"status\":\"queued\",\"progress\":{}}", 1000, true);
+	is_line(&p, 1500, 80, "queued  500 ms", "before the start");
+	take(&p, "{\"type\":\"run_started\",\"data\":{}}", 2000, false);
+	is_line(&p, 2000, 80, "running  0 ms", "the start");
+	take(&p, "{\"type\":\"progress\",\"data\":{\"done\":0,\"total\":8}}",
+	    2000, false);
+	take(&p,
+	    "{\"type\":\"progress\",\"data\":{\"done\":4,\"total\":8,"
+	    "\"failed\":1,\"ok\":true,\"item\":{\"url\":\"http://a/\","
+	    "\"title\":\"T\\u001b\"}}}",
+	    6000, false);
+	is_line(&p, 6000, 80,
+	    "##########.......... 4/8  1 failed  4.0 s  ETA 4.0 s  T  "
+	    "http://a/",
+	    "half of it, with what is left and the last item");
+	is_line(
+	    &p, 6000, 30, "##########.......... 4/8  1 f.", "cut at the edge");
+	take(&p, "{\"type\":\"progress\",\"data\":\"nonsense\"}", 6000, false);
+	take(&p, "{\"type\":\"progress\",\"data\":{\"done\":\"x\"}}", 6000,
+	    false);
+	is_int(p.done, 4, "nonsense changes nothing");
+	take(&p, "{\"type\":\"progress\",\"data\":{\"done\":8,\"total\":8}}",
+	    9000, false);
+	p.now[0] = '\0';
+	is_line(&p, 9000, 80, "#################### 8/8  1 failed  7.0 s",
+	    "all of it");
+}
+
+int
+main(void)
+{
+	setlocale(LC_CTYPE, "C.UTF-8");
+	test_clean();
+	test_widths();
+	test_times();
+	test_table();
+	test_progress();
+	return done_testing();
+}
