@@ -24,3 +24,14 @@ t_unit_ipc_chan_test_SOURCES = t/unit/ipc_chan_test.c t/unit/tap.h
 t_unit_ipc_chan_test_LDADD = ipc/libipc.a common/libcommon.a $(EVENT_LIBS) \
 	$(BSD_LIBS)
 TESTS += t/unit/ipc_chan_test
+
+check_PROGRAMS += t/unit/ipc_msg_test
+t_unit_ipc_msg_test_SOURCES = t/unit/ipc_msg_test.c t/unit/tap.h
+t_unit_ipc_msg_test_LDADD = ipc/libipc.a common/libcommon.a $(BSD_LIBS)
+TESTS += t/unit/ipc_msg_test
+
+check_PROGRAMS += t/unit/ipc_mp_test
+t_unit_ipc_mp_test_SOURCES = t/unit/ipc_mp_test.c t/unit/tap.h
+t_unit_ipc_mp_test_LDADD = ipc/libipc.a json/libjson.a common/libcommon.a \
+	$(MSGPACK_LIBS) $(BSD_LIBS)
+TESTS += t/unit/ipc_mp_test

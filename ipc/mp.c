@@ -285,31 +285,41 @@ mp_get_map(struct mp_reader *r, uint32_t *ret_n)
 	return true;
 }
 
+/* Consumes one header, and the body when it is no container. */
+static bool
+skip_one(struct mp_reader *r, uint64_t *ret_children)
+{
+	struct mp_head h;
+
+	mp_head_read(r->p, r->end, &h);
+	if (h.type == MP_END || h.type == MP_BAD)
+		return false;
+	r->p += h.head_len;
+	*ret_children = h.type == MP_ARRAY ? h.n
+	    : h.type == MP_MAP             ? (uint64_t)h.n * 2
+					   : 0;
+	if (h.type == MP_ARRAY || h.type == MP_MAP)
+		return true;
+	if ((size_t)(r->end - r->p) < h.n)
+		return false;
+	r->p += h.n;
+	return true;
+}
+
 bool
 mp_skip(struct mp_reader *r)
 {
-	struct mp_head h;
-	uint64_t open = 1; /* values still to consume */
+	uint64_t open = 1, children = 0; /* open: values still to consume */
 
 	while (open > 0 && !r->failed) {
-		mp_head_read(r->p, r->end, &h);
-		if (h.type == MP_END || h.type == MP_BAD)
-			break;
-		r->p += h.head_len;
-		open--;
-		if (h.type == MP_ARRAY)
-			open += h.n;
-		else if (h.type == MP_MAP)
-			open += (uint64_t)h.n * 2;
-		else if ((size_t)(r->end - r->p) < h.n)
-			break;
+		if (skip_one(r, &children))
+			open += children - 1;
 		else
-			r->p += h.n;
+			r->failed = true;
+		/* A value takes a byte at least. */
 		if (open > (size_t)(r->end - r->p))
-			break;
+			r->failed = true;
 	}
-	if (open > 0)
-		r->failed = true;
 	return !r->failed;
 }
 
