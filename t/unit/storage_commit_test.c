@@ -424,6 +424,5 @@ main(void)
 	test_schema();
 	test_digest();
 	test_manual();
-	fx_remove();
 	return done_testing();
 }

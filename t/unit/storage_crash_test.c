@@ -208,6 +208,5 @@ main(int argc, char **argv)
 	    "at most the one in flight is there unacknowledged (%d of %d)",
 	    (int)runs, (int)total);
 	printf("# %d unnamed files were purged\n", stray);
-	fx_remove();
 	return done_testing();
 }

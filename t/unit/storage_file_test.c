@@ -376,6 +376,5 @@ main(void)
 	test_spool_copy();
 	test_purge();
 	test_sweep_file();
-	fx_remove();
 	return done_testing();
 }

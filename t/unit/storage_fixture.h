@@ -35,8 +35,11 @@ static inline void
 fx_new(void)
 {
 	const char *tmp = getenv("TMPDIR");
+	static bool registered;
 
 	fx_remove();
+	if (!registered)
+		registered = atexit(fx_remove) == 0;
 	snprintf(fx_dir, sizeof(fx_dir), "%s/storage-test.XXXXXX",
 	    tmp != NULL ? tmp : "/tmp");
 	if (mkdtemp(fx_dir) == NULL)

@@ -149,6 +149,5 @@ main(void)
 {
 	test_file_limit();
 	test_small_disk();
-	fx_remove();
 	return done_testing();
 }

@@ -356,6 +356,5 @@ main(void)
 	test_key_with_run();
 	test_artifact_life();
 	test_sweep_batches();
-	fx_remove();
 	return done_testing();
 }

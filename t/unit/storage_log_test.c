@@ -237,6 +237,5 @@ main(void)
 	test_events();
 	test_event_bounds();
 	test_journal();
-	fx_remove();
 	return done_testing();
 }

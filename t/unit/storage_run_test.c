@@ -458,6 +458,5 @@ main(void)
 	test_model();
 	test_list_cost();
 	test_recovery();
-	fx_remove();
 	return done_testing();
 }
