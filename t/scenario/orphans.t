@@ -1,0 +1,142 @@
+#!/usr/bin/perl
+# Kills and stops processes of an instance at random moments, with the real
+# browser: no process of a cell may be left, not even a zombie. ROUNDS sets the
+# number of times for each way, SEED repeats a run.
+use strict;
+use warnings;
+use BrowserTask::Harness;
+use IO::Socket::UNIX;
+use Test::More;
+use Time::HiRes qw(time sleep);
+
+# What is promised; a shared machine gets five times as long.
+use constant { PROMISED_S => 2, ALLOWED_S => 10 };
+
+my $build = $ENV{builddir} // die "builddir is not set\n";
+my $rounds = $ENV{ROUNDS} // 3;
+my $seed = $ENV{SEED} // time ^ $$;
+
+srand $seed;
+diag "SEED=$seed";
+$SIG{PIPE} = 'IGNORE';
+
+# Name; moment: the browser answered ('up') or is starting; stopped before;
+# killed, in this order; what has to be gone: the cell, the browser or all.
+my @ways = (
+	[ 'worker', 'up', '', 'worker', 'cell' ],
+	[ 'cell', 'up', '', 'cell', 'cell' ],
+	[ 'browser', 'up', '', 'browser', 'browser' ],
+	[ 'supervisord', 'up', '', 'supervisord', 'cell' ],
+	[ 'launcher', 'up', '', 'launcher', 'all' ],
+	[ 'worker and browser', 'up', '', 'worker browser', 'cell' ],
+	[ 'supervisord and worker', 'up', '', 'supervisord worker', 'cell' ],
+	[ 'launcher and supervisord', 'up', '', 'launcher supervisord', 'all' ],
+	[ 'launcher and cell', 'up', '', 'launcher cell', 'all' ],
+	[ 'worker, all stopped', 'up', 'worker browser', 'worker', 'cell' ],
+	[ 'supervisord, all stopped', 'up', 'worker browser cell',
+	    'supervisord', 'cell' ],
+	[ 'launcher, all stopped', 'up', 'worker browser cell supervisord',
+	    'launcher', 'all' ],
+	[ 'launcher at the start', 'start', '', 'launcher', 'all' ],
+	[ 'supervisord at the start', 'start', '', 'supervisord', 'cell' ],
+	[ 'cell at the start', 'start', '', 'cell', 'cell' ],
+	[ 'launcher at the start, cell stopped', 'start', 'cell', 'launcher',
+	    'all' ],
+);
+
+sub connect_to {
+	my ($i) = @_;
+	return wait_until(10, sub {
+		IO::Socket::UNIX->new(Peer => $i->admin_sock);
+	}) // die "connect: $!\n";
+}
+
+# The pids of the parts that exist at this moment.
+sub parts {
+	my ($i) = @_;
+	my %pid = (launcher => $i->{pid});
+
+	for my $p (tree($i->{pid})) {
+		$pid{supervisord} = $p->{pid} if $p->{cmd} =~ /^supervisord /;
+		$pid{cell} = $p->{pid}
+		    if $p->{ppid} == $i->{pid} && ($p->{nspid} // '') =~ /\t1$/;
+		$pid{worker} = $p->{pid} if $p->{cmd} =~ /^workerd/;
+		$pid{browser} = $p->{pid} if $p->{cmd} =~ /--remote-debugging/
+		    && $p->{cmd} !~ /--type=/;
+	}
+	return %pid;
+}
+
+# Whether what had to go is gone. A new supervisord is none of it.
+sub still_there {
+	my ($i, $what) = @_;
+
+	return left(0) if $what eq 'all';
+	left(0);
+	return join "\n", map { "$_->{pid} $_->{state} $_->{cmd}" }
+	    grep {
+		$what eq 'browser'
+		    ? $_->{cmd} =~ /headless-shell|^\[chrom/
+		    : $_->{cmd} !~ /^supervisord|launcher\/browsertaskd/
+	    } tree($i->{pid});
+}
+
+sub start_cell {
+	my ($i, $moment) = @_;
+	my $sock = connect_to($i);
+	my $lines = lines($sock);
+
+	syswrite $sock, "spawn 1 0 0 1 01ARZ3NDEKTSV4RRFFQ69G5FAV\n";
+	if ($moment eq 'start') {
+		sleep rand 0.15;
+		return $sock;
+	}
+	syswrite $sock,
+	    qq(tell 1 cdp {"id":1,"method":"Browser.getVersion"}\n)
+	    if wait_until(10, sub { ($lines->next(10) // '') =~ /^ready 1/ });
+	wait_until(30, sub { ($lines->next(30) // '') =~ /^worker 1 cdp/ })
+	    or die "the browser does not answer\n";
+	sleep rand 0.05;
+	return $sock;
+}
+
+sub round {
+	my ($mode, $way) = @_;
+	my (undef, $moment, $stop, $kill, $gone) = @$way;
+	my $i = BrowserTask::Harness->new(
+		mode => $mode,
+		programs => {
+			supervisord => "$build/t/launch/fakesup",
+			workerd => "$build/t/launch/fakework",
+		})->start;
+	my $sock = start_cell($i, $moment);
+	my %pid = parts($i);
+	my $was = time;
+	my $left;
+
+	kill 'STOP', grep { defined } @pid{ split ' ', $stop };
+	kill 'KILL', grep { defined } @pid{ split ' ', $kill };
+	# Nothing to kill yet: the worker's end does.
+	syswrite $sock, "kill 1\n" if $kill eq 'cell' && !$pid{cell};
+	wait_until(ALLOWED_S, sub { ($left = still_there($i, $gone)) eq '' });
+	my $took = time - $was;
+	$gone eq 'all' ? $i->wait : $i->stop;
+	my $rest = left(ALLOWED_S);
+	return ($took, join "\n", grep { $_ ne '' } $left, $rest);
+}
+
+for my $mode (modes()) {
+	for my $way (@ways) {
+		my ($worst, @bad) = (0);
+		for (1 .. $rounds) {
+			my ($took, $left) = round($mode, $way);
+			$worst = $took if $took > $worst;
+			push @bad, $left if $left ne '';
+		}
+		is("@bad", '', sprintf('%s: %s killed %d times, gone after '
+		    . 'at most %d ms', $mode, $way->[0], $rounds,
+		    $worst * 1000));
+		diag "slower than promised: $worst s" if $worst > PROMISED_S;
+	}
+}
+done_testing();
