@@ -209,23 +209,82 @@ test_other_fields(void)
 	is_int(deliver_msg(&m, LAUNCH_TO_CELL), EPROTO, "not a truth value");
 }
 
+static unsigned int
+next_random(void)
+{
+	static unsigned int x = 12345;
+
+	x = x * 1103515245U + 12345U;
+	return x >> 16;
+}
+
+static bool
+fields_good(const struct launch_msg *m)
+{
+	const struct launch_spawn *s = &m->u.spawn;
+	const struct launch_start *st = &m->u.start;
+
+	switch (m->type) {
+	case LAUNCH_SPAWN:
+		return s->flags <= SPAWN__ALL &&
+		    s->worker_slot < LAUNCH_WORKER_SLOTS &&
+		    s->browser_slot < LAUNCH_BROWSER_SLOTS &&
+		    strnlen(s->profile, sizeof(s->profile)) <
+		    sizeof(s->profile);
+	case LAUNCH_READY:
+		return m->u.ready.browser < LAUNCH_BROWSER__MAX;
+	case LAUNCH_REAPED:
+		return m->u.reaped.cause < LAUNCH_CAUSE__MAX &&
+		    memchr(m->u.reaped.stage, 0, LAUNCH_STAGE_BYTES) != NULL;
+	case LAUNCH_FAILED:
+		return memchr(m->u.failed.stage, 0, LAUNCH_STAGE_BYTES) != NULL;
+	case LAUNCH_START:
+		return st->flags <= SPAWN__ALL && st->change_ids <= 1 &&
+		    st->browser < LAUNCH_BROWSER__MAX &&
+		    memchr(st->profile_dir, 0, LAUNCH_PATH_BYTES) != NULL;
+	default:
+		return true;
+	}
+}
+
+/* Garbage as a whole, and good messages with some bytes changed. */
 static void
 test_garbage(void)
 {
-	uint8_t junk[sizeof(struct launch_msg)];
-	unsigned int x = 12345;
-	int refused = 0;
+	struct launch_msg m, back;
+	uint8_t *bytes = (uint8_t *)&m;
+	int refused = 0, accepted = 0, wrong = 0, type, fds[LAUNCH_MAX_FDS];
+	int null[LAUNCH_MAX_FDS] = { 0, 0 };
 
 	for (int round = 0; round < 2000; round++) {
-		for (size_t i = 0; i < sizeof(junk); i++) {
-			x = x * 1103515245U + 12345U;
-			junk[i] = (uint8_t)(x >> 16);
-		}
-		if (deliver(junk, sizeof(junk), round % (FDIO_MAX_FDS + 1),
+		for (size_t i = 0; i < sizeof(m); i++)
+			bytes[i] = (uint8_t)next_random();
+		if (deliver(bytes, sizeof(m), round % (FDIO_MAX_FDS + 1),
 			round % LAUNCH_LINK__MAX) == EPROTO)
 			refused++;
 	}
 	is_int(refused, 2000, "garbage is refused");
+	for (int round = 0; round < 10000; round++) {
+		type = 1 + round % (LAUNCH__MAX - 1);
+		launch_msg_init(&m, type, 1);
+		for (unsigned int n = next_random() % 4; n > 0; n--)
+			bytes[next_random() % sizeof(m)] =
+			    (uint8_t)next_random();
+		open_pair();
+		fd_send_msg(
+		    pair[0], &m, sizeof(m), null, launch_fd_count(type));
+		if (launch_recv(pair[1], first_link[type], &back, fds) == 0) {
+			accepted++;
+			if (!fields_good(&back))
+				wrong++;
+			fd_close(&fds[0]);
+			fd_close(&fds[1]);
+		}
+		close_pair();
+	}
+	is_int(wrong, 0, "what is accepted has good fields");
+	ok(accepted > 1000 && accepted < 9900, "%d of 10000 accepted",
+	    accepted);
 }
 
 static void

@@ -337,8 +337,11 @@ END {
 		for my $i (@instances) {
 			kill 'KILL', $i->{pid} if defined $i->{pid};
 		}
-		# What is still there then is reported by the test itself.
-		left(5);
+		# What is still there then, the test itself has reported.
+		if (left(5) ne '') {
+			kill 'KILL', map { $_->{pid} } tree();
+			left(5);
+		}
 		remove_tree($_->{dir}) for @instances;
 		$? = $exit;
 	}
