@@ -155,6 +155,32 @@ on_cell_reaped(void *arg)
 	instance_settle(in);
 }
 
+static int
+instance_probe(struct instance *in)
+{
+	const char *stage;
+	int error;
+
+	in->env.self_pidfd = pidfd_open(getpid(), 0);
+	if (in->env.self_pidfd == -1) {
+		log_err("pidfd_open: %s: a kernel of 5.12 or newer is needed",
+		    strerror(errno));
+		return EXIT_SYSTEM;
+	}
+	error = spawn_probe(&in->env, &stage);
+	if (error == 0)
+		return 0;
+	log_err("cannot %s: %s; %s", stage, strerror(error),
+	    in->options.system
+		? "root in a container needs the capability SYS_ADMIN"
+		: "user namespaces must be allowed (see the sysctls "
+		  "user.max_user_namespaces, "
+		  "kernel.unprivileged_userns_clone and "
+		  "kernel.apparmor_restrict_unprivileged_userns), or start "
+		  "browsertaskd as root");
+	return EXIT_SYSTEM;
+}
+
 /* Everything that can be refused, in an order that harms nobody else. */
 static int
 instance_open(struct instance *in)
@@ -177,18 +203,14 @@ instance_open(struct instance *in)
 		code = programs_open(&in->programs, &in->options);
 	if (code != 0)
 		return code;
-	profiles_discard_all(&in->dirs);
 	in->env.dirs = &in->dirs;
 	in->env.programs = &in->programs;
 	in->env.system = in->options.system;
 	in->env.uid_base = base;
-	in->env.self_pidfd = pidfd_open(getpid(), 0);
-	if (in->env.self_pidfd == -1) {
-		log_err("pidfd_open: %s: a kernel of 5.12 or newer is needed",
-		    strerror(errno));
-		return EXIT_SYSTEM;
-	}
-	return 0;
+	code = instance_probe(in);
+	if (code == 0)
+		profiles_discard_all(&in->dirs);
+	return code;
 }
 
 static int

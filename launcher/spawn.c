@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/fdio.h"
@@ -202,6 +203,30 @@ compartment_fill(const struct spawn_env *env, const struct profile *profile,
 		return 0;
 	c->profile_st = profile->st;
 	return profile_path(env->dirs, profile, c->profile);
+}
+
+int
+spawn_probe(const struct spawn_env *env, const char **ret_stage)
+{
+	const struct profile none = { .fresh = true };
+	struct compartment inside;
+	int error, pidfd, status;
+	pid_t pid;
+
+	*ret_stage = "make namespaces";
+	error = compartment_fill(env, &none, &inside);
+	if (error == 0)
+		error = clone_process(
+		    compartment_clone_flags(&inside), &pid, &pidfd);
+	if (error != 0)
+		return error;
+	if (pid == 0)
+		_exit(compartment_enter(&inside, ret_stage));
+	close(pidfd);
+	*ret_stage = "fill namespaces";
+	if (waitpid(pid, &status, 0) == -1)
+		return errno;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
 }
 
 /* Clones the child and hands it START; on success the cell is out. */

@@ -15,6 +15,12 @@ struct spawn_env {
 	int self_pidfd; /* of the launcher */
 };
 
+/*
+ * Makes an empty compartment and lets it end, to learn at the start what the
+ * system refuses. 0, or an errno value and *ret_stage.
+ */
+int spawn_probe(const struct spawn_env *, const char **ret_stage);
+
 struct spawned {
 	pid_t pid;
 	int pidfd;

@@ -462,6 +462,21 @@ sub test_usage {
 	is($i->wait, 73 << 8, 'a socket path that is too long');
 }
 
+# One user namespace is allowed, and the launcher is in it.
+sub test_no_namespaces {
+	my $i = instance();
+	my $dir = $i->dir;
+	my $inner = "exec unshare -U --map-user=1000 --map-group=1000 "
+	    . "$build/launcher/browsertaskd -s $dir/state -r $dir/run "
+	    . "-P $dir/lib";
+	my $outer = "echo 1 >/proc/sys/user/max_user_namespaces && $inner";
+	my $out = `unshare -Ur sh -c '$outer' 2>&1`;
+
+	is($? >> 8, 71, 'without user namespaces: exit 71');
+	like($out, qr/cannot make namespaces: .*user\.max_user_namespaces/,
+	    'and advice');
+}
+
 for my $mode (modes()) {
 	for my $test ([ cell => \&test_cell ], [ deaths => \&test_deaths ],
 	    [ restart => \&test_restart_after_kill ],
@@ -470,5 +485,6 @@ for my $mode (modes()) {
 	}
 }
 subtest 'uid blocks' => \&test_blocks if $> == 0;
+subtest 'no namespaces' => \&test_no_namespaces;
 subtest 'usage' => \&test_usage;
 done_testing();
