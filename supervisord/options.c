@@ -1,0 +1,209 @@
+/*
+ * Options of run.submit, read in supervisord from one table: a member that is
+ * not in it is refused, so that a misspelt one is never passed over.
+ */
+#include <string.h>
+
+#include "supervisord/options.h"
+
+typedef bool option_fn(struct json_val, struct options *, struct refusal *);
+
+static bool
+option_mode(struct json_val v, struct options *o, struct refusal *r)
+{
+	char name[16];
+
+	if (json_str_copy(v, name, sizeof(name)) &&
+	    run_mode_by_name(name, &o->mode))
+		return true;
+	return refuse(r, ERR_INVALID_PARAMETER,
+	    "/options/mode: expected \"sync\", \"async\" or \"auto\"");
+}
+
+static bool
+option_timeout(struct json_val v, struct options *o, struct refusal *r)
+{
+	int64_t ms;
+
+	if (!json_get_int64(v, &ms) || ms < 1 || ms > LIMIT_TIMEOUT_MS)
+		return refuse(r, ERR_INVALID_PARAMETER,
+		    "/options/timeoutMs: expected an integer from 1 to %d",
+		    LIMIT_TIMEOUT_MS);
+	o->timeout_ms = ms;
+	return true;
+}
+
+static bool
+option_key(struct json_val v, struct options *o, struct refusal *r)
+{
+	if (json_str_copy(v, o->key, sizeof(o->key)) && o->key[0] != '\0')
+		return true;
+	return refuse(r, ERR_INVALID_PARAMETER,
+	    "/options/idempotencyKey: expected a string of 1 to %d bytes",
+	    LIMIT_KEY_BYTES);
+}
+
+static bool
+option_priority(struct json_val v, struct options *o, struct refusal *r)
+{
+	char name[16];
+
+	if (json_str_copy(v, name, sizeof(name)) &&
+	    run_priority_by_name(name, &o->priority))
+		return true;
+	return refuse(r, ERR_INVALID_PARAMETER,
+	    "/options/priority: expected \"low\", \"normal\", \"high\" or"
+	    " \"critical\"");
+}
+
+bool
+options_trace_valid(const char *text)
+{
+	return strlen(text) == 32 && strspn(text, "0123456789abcdef") == 32 &&
+	    strspn(text, "0") != 32;
+}
+
+static bool
+option_trace(struct json_val v, struct options *o, struct refusal *r)
+{
+	char text[STORE_TRACE_CHARS + 1];
+
+	if (!json_str_copy(v, text, sizeof(text)) || !options_trace_valid(text))
+		return refuse(r, ERR_INVALID_PARAMETER,
+		    "/options/traceId: expected 32 lower-case hex digits");
+	strlcpy(o->trace_id, text, sizeof(o->trace_id));
+	return true;
+}
+
+static bool
+option_facts(struct json_val v, struct options *o, struct refusal *r)
+{
+	char text[65];
+
+	if (!json_str_copy(v, text, sizeof(text)) || strlen(text) != 64 ||
+	    strspn(text, "0123456789abcdef") != 64)
+		return refuse(r, ERR_INVALID_PARAMETER,
+		    "/options/factsSnapshotId: expected 64 lower-case hex"
+		    " digits");
+	strlcpy(o->facts_snapshot_id, text, sizeof(o->facts_snapshot_id));
+	return true;
+}
+
+static bool
+option_resources(struct json_val v, struct options *o, struct refusal *r)
+{
+	o->has_resources = true;
+	o->text_only = json_str_eq(v, "text");
+	if (o->text_only || json_str_eq(v, "all"))
+		return true;
+	return refuse(r, ERR_INVALID_PARAMETER,
+	    "/options/resources: expected \"text\" or \"all\"");
+}
+
+/* Only agents act on it; elsewhere it has to be an object. */
+static bool
+option_output_schema(struct json_val v, struct options *o, struct refusal *r)
+{
+	if (json_is_object(v))
+		return true;
+	return refuse(r, ERR_INVALID_PARAMETER,
+	    "/options/outputSchema: expected an object");
+}
+
+static bool
+option_domains(struct json_val v, struct options *o, struct refusal *r)
+{
+	struct json_iter it;
+	bool good = json_is_array(v);
+
+	for (it = json_iter(v); good && json_iter_next(&it);)
+		good = json_is_string(it.val);
+	if (good && json_len(v) == 0)
+		return true;
+	return refuse(r, ERR_INVALID_PARAMETER,
+	    good ? "/options: limits on domains are not enforced by this"
+		   " version and therefore refused"
+		 : "/options: domains: expected an array of strings");
+}
+
+static const struct {
+	const char *name;
+	option_fn *read;
+} option_rows[] = {
+	{ "mode", option_mode },
+	{ "timeoutMs", option_timeout },
+	{ "idempotencyKey", option_key },
+	{ "priority", option_priority },
+	{ "traceId", option_trace },
+	{ "factsSnapshotId", option_facts },
+	{ "outputSchema", option_output_schema },
+	{ "allowedDomains", option_domains },
+	{ "forbiddenDomains", option_domains },
+	{ "resources", option_resources },
+};
+
+#define OPTION_ROWS (sizeof(option_rows) / sizeof(option_rows[0]))
+
+static bool
+option_read(struct json_val key, struct json_val val, struct options *o,
+    struct refusal *r)
+{
+	char name[64] = "...";
+
+	for (size_t i = 0; i < OPTION_ROWS; i++)
+		if (json_str_eq(key, option_rows[i].name))
+			return option_rows[i].read(val, o, r);
+	json_str_copy(key, name, sizeof(name));
+	return refuse(r, ERR_INVALID_PARAMETER,
+	    "/options/%s: there is no such option", name);
+}
+
+bool
+options_read(struct json_val v, struct options *ret, struct refusal *r)
+{
+	struct options o;
+	struct json_iter it;
+
+	memset(&o, 0, sizeof(o));
+	o.mode = MODE_AUTO;
+	o.priority = PRIORITY_NORMAL;
+	if (!json_is_missing(v) && !json_is_object(v))
+		return refuse(
+		    r, ERR_INVALID_PARAMETER, "/options: expected an object");
+	for (it = json_iter(v); json_iter_next(&it);)
+		if (!option_read(it.key, it.val, &o, r))
+			return false;
+	*ret = o;
+	return true;
+}
+
+enum run_mode
+options_mode(const struct options *o, const struct template *t,
+    struct json_val inputs, bool pool_full)
+{
+	enum run_mode mode = o->mode == MODE_AUTO ? t->mode : o->mode;
+
+	if (mode == MODE_AUTO) {
+		mode = MODE_SYNC;
+		if (t->sync_input[0] != '\0' &&
+		    json_len(json_obj_get(inputs, t->sync_input)) >
+			(size_t)t->sync_max)
+			mode = MODE_ASYNC;
+	}
+	return o->mode == MODE_AUTO && pool_full ? MODE_ASYNC : mode;
+}
+
+int64_t
+options_limit(const struct options *o, const struct template *t,
+    const struct settings *s, enum run_mode mode)
+{
+	int64_t ms = o->timeout_ms > 0 ? o->timeout_ms : s->defaultTimeoutMs;
+
+	if (ms > t->max_timeout_ms)
+		ms = t->max_timeout_ms;
+	if (ms > s->asyncTimeoutMs)
+		ms = s->asyncTimeoutMs;
+	if (mode == MODE_SYNC && ms > s->syncTimeoutMs)
+		ms = s->syncTimeoutMs;
+	return ms;
+}

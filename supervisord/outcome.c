@@ -1,0 +1,131 @@
+/*
+ * The verdict over a run, in supervisord, taken once when its processes are
+ * gone. An intent (cancel, timeout) that was persisted comes before all else.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "supervisord/outcome.h"
+
+static void
+outcome_fail(struct outcome *o, enum err_code code, const char *message)
+{
+	o->status = code == ERR_RUN_CANCELED ? RUN_CANCELED : RUN_FAILED;
+	o->code = code;
+	strlcpy(o->message, message, sizeof(o->message));
+}
+
+static void
+outcome_of_items(const struct outcome_facts *f, struct outcome *o)
+{
+	double share;
+
+	if (f->failed == 0 && f->succeeded >= f->total)
+		return;
+	share = f->total == 0 ? 0 : (double)f->succeeded / f->total;
+	if (f->partial_ok && f->succeeded > 0 && share >= f->threshold) {
+		o->status = RUN_PARTIAL_SUCCESS;
+		return;
+	}
+	outcome_fail(o, ERR_BELOW_THRESHOLD, "");
+	snprintf(o->message, sizeof(o->message),
+	    "%u of %u items succeeded, too few", f->succeeded, f->total);
+}
+
+static void
+outcome_of_end(const struct outcome_facts *f, struct outcome *o)
+{
+	const struct run_end *end = f->end;
+
+	if (end->ok) {
+		o->status = RUN_SUCCEEDED;
+		if (f->by_items)
+			outcome_of_items(f, o);
+		return;
+	}
+	outcome_fail(o, end->code == ERR_NONE ? ERR_EXECUTION_ERROR : end->code,
+	    end->message[0] == '\0' ? "the run failed" : end->message);
+	strlcpy(o->failed_step, end->failed_step, sizeof(o->failed_step));
+	strlcpy(o->cause, end->cause, sizeof(o->cause));
+}
+
+static void
+outcome_of_facts(const struct outcome_facts *f, struct outcome *o)
+{
+	switch (f->intent) {
+	case INTENT_CANCEL:
+		outcome_fail(o, ERR_RUN_CANCELED, "canceled on request");
+		return;
+	case INTENT_TIMEOUT:
+		outcome_fail(
+		    o, ERR_RUN_TIMEOUT, "the run took longer than allowed");
+		return;
+	default:
+		break;
+	}
+	if (f->end->given)
+		outcome_of_end(f, o);
+	else
+		outcome_fail(o, f->lost == ERR_NONE ? ERR_WORKER_LOST : f->lost,
+		    f->lost_text);
+}
+
+/* Names the step at fault, which a failed run always has. */
+static void
+outcome_blame(
+    struct outcome *o, bool started, struct steps *steps, int64_t now_mono_ms)
+{
+	const struct step *failed;
+	struct step *last;
+	const char *code = err_name(o->code);
+
+	steps_close(steps, code, now_mono_ms);
+	last = steps_last(steps);
+	if (o->code == ERR_BELOW_THRESHOLD && last != NULL && last->ok) {
+		last->ok = false;
+		strlcpy(last->error_code, code, sizeof(last->error_code));
+	}
+	if (steps_failed(steps) == NULL)
+		steps_end(steps, started ? "start" : "queue", false, 0, code,
+		    NULL, 0);
+	failed = steps_failed(steps);
+	if (o->failed_step[0] == '\0')
+		strlcpy(o->failed_step, failed != NULL ? failed->name : "start",
+		    sizeof(o->failed_step));
+	strlcpy(o->step_code, failed != NULL ? failed->error_code : code,
+	    sizeof(o->step_code));
+	if (o->cause[0] == '\0')
+		strlcpy(o->cause, code, sizeof(o->cause));
+}
+
+void
+outcome_decide(const struct outcome_facts *f, bool started, struct steps *steps,
+    int64_t now_mono_ms, struct outcome *ret)
+{
+	struct outcome o;
+
+	memset(&o, 0, sizeof(o));
+	outcome_of_facts(f, &o);
+	if (o.code != ERR_NONE)
+		outcome_blame(&o, started, steps, now_mono_ms);
+	else
+		steps_close(steps, NULL, now_mono_ms);
+	*ret = o;
+}
+
+void
+outcome_write_error(const struct outcome *o, struct json_writer *w)
+{
+	json_write_begin_object(w);
+	json_put_str(w, "errorCode", err_mcp_name(o->code));
+	json_put_str(w, "message", o->message);
+	json_put_str(w, "recoverHint", err_hint(o->code));
+	json_put_bool(w, "retryable", err_retryable(o->code));
+	json_write_key(w, "details");
+	json_write_begin_object(w);
+	json_put_str(w, "failedStep", o->failed_step);
+	json_put_str(w, "stepErrorCode", o->step_code);
+	json_put_str(w, "cause", o->cause);
+	json_write_end_object(w);
+	json_write_end_object(w);
+}

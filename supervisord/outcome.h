@@ -1,0 +1,58 @@
+/*
+ * outcome: what a run came to, decided from its intent, its worker's last word
+ * and its items. Pure.
+ */
+#ifndef SUPERVISORD_OUTCOME_H
+#define SUPERVISORD_OUTCOME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "json/writer.h"
+#include "model/errors.h"
+#include "model/run.h"
+#include "storage/run.h"
+#include "supervisord/steps.h"
+
+#define OUTCOME_TEXT_CHARS 512
+
+/* The worker's run.end. */
+struct run_end {
+	bool given;
+	bool ok;
+	enum err_code code;
+	char message[OUTCOME_TEXT_CHARS + 1];
+	char failed_step[STEP_NAME_CHARS + 1];
+	char cause[STEP_CODE_CHARS + 1];
+};
+
+struct outcome {
+	enum run_status status;
+	enum err_code code; /* ERR_NONE when there is a result */
+	char message[OUTCOME_TEXT_CHARS + 1];
+	char failed_step[STEP_NAME_CHARS + 1];
+	char step_code[STEP_CODE_CHARS + 1];
+	char cause[STEP_CODE_CHARS + 1];
+};
+
+struct outcome_facts {
+	enum run_intent intent;
+	const struct run_end *end;
+	enum err_code lost; /* why the worker ended without run.end */
+	const char *lost_text;
+	bool by_items; /* the template works on items */
+	bool partial_ok;
+	double threshold;
+	uint32_t total, succeeded, failed; /* items */
+};
+
+/*
+ * Decides, and closes the steps accordingly: one in flight fails with the
+ * run's code, a run without any step gets one ("queue" if !started).
+ */
+void outcome_decide(const struct outcome_facts *, bool started, struct steps *,
+    int64_t now_mono_ms, struct outcome *ret);
+/* The control plane's error object (MCP contract v1 section 5). */
+void outcome_write_error(const struct outcome *, struct json_writer *);
+
+#endif

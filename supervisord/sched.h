@@ -1,0 +1,46 @@
+/*
+ * sched: the queue: first come, first served within a priority class; who
+ * waits rises a class per SCHED_AGE_MS, so that nobody waits for ever. Knows
+ * nothing of runs.
+ */
+#ifndef SUPERVISORD_SCHED_H
+#define SUPERVISORD_SCHED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "model/run.h"
+
+#define SCHED_AGE_MS 60000
+
+/* Embedded in what is queued. Zeroed before its first use. */
+struct sched_entry {
+	TAILQ_ENTRY(sched_entry) entry;
+	enum run_priority priority;
+	uint64_t order; /* of arrival */
+	int64_t since_ms;
+	bool queued;
+};
+
+TAILQ_HEAD(sched_class, sched_entry);
+
+struct sched {
+	struct sched_class classes[PRIORITY__MAX];
+	uint64_t arrivals;
+	size_t count;
+};
+
+void sched_init(struct sched *);
+/* Behind all of its class. */
+void sched_add(
+    struct sched *, struct sched_entry *, enum run_priority, int64_t now_ms);
+void sched_remove(struct sched *, struct sched_entry *);
+/* Whose turn it is, or NULL; stays in the queue. */
+struct sched_entry *sched_first(const struct sched *, int64_t now_ms);
+/* 1 for the first. Time grows with the queue. */
+size_t sched_position(
+    const struct sched *, const struct sched_entry *, int64_t now_ms);
+
+#endif
