@@ -1,0 +1,95 @@
+/*
+ * change: one write about one run: its record, events, documents, journal and
+ * artifact rows together. Built in a turn, committed at its end; only then are
+ * its events pushed and its owner told: persist, act, reply.
+ */
+#ifndef SUPERVISORD_CHANGE_H
+#define SUPERVISORD_CHANGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+#include "storage/artifact.h"
+#include "storage/event.h"
+#include "storage/idem.h"
+#include "storage/journal.h"
+#include "storage/run.h"
+
+#define CHANGE_EVENTS    16
+#define CHANGE_ARTIFACTS 12
+
+struct sup;
+
+struct change_event {
+	enum event_kind kind;
+	int64_t stamp_ms;
+	uint8_t *doc;
+	size_t len;
+	uint64_t seq; /* after the commit */
+};
+
+struct change_artifact {
+	struct artifact_row row;
+	struct artifact_writer *writer; /* holds the bytes until committed */
+	const void *bytes;
+};
+
+enum change_record {
+	CHANGE_KEEP, /* the record stays as it is */
+	CHANGE_UPDATE,
+	CHANGE_INSERT
+};
+
+struct change;
+/*
+ * After the commit, whatever came of it; events were pushed before. Returns
+ * true to keep the change, for change_commit() once more.
+ */
+typedef bool change_done_fn(struct sup *, struct change *, int err);
+
+struct change {
+	struct sup *sup;
+	struct run_record rec;
+	enum change_record record;
+	struct change_event events[CHANGE_EVENTS];
+	size_t nevents;
+	struct {
+		uint8_t *bytes;
+		size_t len;
+	} docs[RUN_DOC__MAX];
+	struct journal_row *journal; /* with bytes of its own, or NULL */
+	struct collect_row *collect; /* likewise */
+	struct change_artifact artifacts[CHANGE_ARTIFACTS];
+	size_t nartifacts;
+	int64_t artifacts_expire_ms; /* 0: unchanged */
+	/* A submission: what decides it within the transaction. */
+	int (*guard)(struct store_txn *, struct change *);
+	change_done_fn *done;
+	void *arg; /* the owner's; for done and guard */
+};
+
+/* A snapshot of the record as it shall be. NULL when memory ran out. */
+struct change *
+change_new(struct sup *, const struct run_record *, enum change_record);
+void change_free(struct change **);
+
+/* Each takes the bytes out of the buf, which is empty afterwards. False, and
+ * the commit will fail, when the buf had failed or there are too many. */
+bool change_event(struct change *, enum event_kind, struct buf *data);
+bool change_doc(struct change *, enum run_doc, struct buf *);
+/*
+ * Takes the finished writer (set to NULL); adds the event artifact_created.
+ * row says kind, mime and name and holds what finishing set.
+ */
+bool change_artifact(struct change *, const struct artifact_row *,
+    struct artifact_writer **, const void *bytes);
+/* Copies. */
+bool change_journal(struct change *, const struct journal_row *);
+bool change_collect(struct change *, const struct collect_row *);
+
+/* Queues it for the end of this turn. done may be NULL. */
+void change_commit(struct change *, change_done_fn *, void *arg);
+
+#endif

@@ -1,0 +1,72 @@
+/*
+ * The end of a loop turn, in supervisord. libevent 2.1 has no hook there, but
+ * an event activated by hand goes to the tail of the queue of active events:
+ * behind all that was ready when this turn began, and before the next poll. A
+ * lower priority would not do: under steady traffic it might never run.
+ */
+#include <stdlib.h>
+
+#include <event2/event.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "storage/store.h"
+#include "supervisord/turn.h"
+
+struct turn {
+	struct event *end;
+	struct store *store;
+};
+
+static void
+turn_end(evutil_socket_t fd, short what, void *arg)
+{
+	struct turn *t = arg;
+	enum store_err err;
+
+	if (t->store == NULL)
+		return;
+	err = store_commit(t->store, clock_stamp_ms());
+	if (err != STORE_OK)
+		log_err("commit failed: %s", store_strerror(err));
+}
+
+struct turn *
+turn_new(struct event_base *base)
+{
+	struct turn *t = calloc(1, sizeof(*t));
+
+	if (t == NULL)
+		return NULL;
+	t->end = event_new(base, -1, 0, turn_end, t);
+	if (t->end == NULL)
+		turn_free(&t);
+	return t;
+}
+
+void
+turn_set_store(struct turn *t, struct store *store)
+{
+	t->store = store;
+}
+
+void
+turn_on_pending(void *arg)
+{
+	struct turn *t = arg;
+
+	event_active(t->end, EV_TIMEOUT, 0);
+}
+
+void
+turn_free(struct turn **turn)
+{
+	struct turn *t = *turn;
+
+	if (t == NULL)
+		return;
+	if (t->end != NULL)
+		event_free(t->end);
+	free(t);
+	*turn = NULL;
+}

@@ -1,0 +1,20 @@
+/*
+ * turn: one commit per turn of the event loop, behind everything that was
+ * ready in it, so that all writes of the turn share one transaction.
+ */
+#ifndef SUPERVISORD_TURN_H
+#define SUPERVISORD_TURN_H
+
+struct event_base;
+struct store;
+struct turn;
+
+/* NULL when memory ran out. */
+struct turn *turn_new(struct event_base *);
+/* The store to commit; borrowed. */
+void turn_set_store(struct turn *, struct store *);
+/* store_options.on_pending: the turn has something to commit. */
+void turn_on_pending(void *turn);
+void turn_free(struct turn **);
+
+#endif
