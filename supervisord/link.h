@@ -1,0 +1,47 @@
+/*
+ * link: supervisord's end of the launch protocol: cells by id, the slots they
+ * take, and who wants to hear of them.
+ */
+#ifndef SUPERVISORD_LINK_H
+#define SUPERVISORD_LINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "launch/launch.h"
+
+struct event_base;
+struct link;
+
+struct link_ops {
+	/* The descriptors become the receiver's. */
+	void (*on_ready)(void *ctx, int ipc_fd, int log_fd);
+	void (*on_sandbox)(void *ctx, const struct launch_sandbox *);
+	void (*on_browser_exited)(void *ctx, int status);
+	/* Last call: nothing of the cell is left and its id is forgotten. */
+	void (*on_reaped)(void *ctx, const struct launch_reaped *);
+};
+
+/*
+ * Takes the socket. on_broken is called once when the launcher is gone or
+ * broke the protocol; nothing else follows it. NULL when memory ran out.
+ */
+struct link *
+link_new(struct event_base *, int fd, void (*on_broken)(void *arg), void *arg);
+void link_free(struct link **);
+
+/*
+ * Orders a cell and keeps its slots until REAPED. Returns its id, 0 when all
+ * slots are taken or the link is broken.
+ */
+uint32_t link_spawn(struct link *, const struct ulid *session, uint32_t flags,
+    const struct link_ops *, void *ctx);
+/* Unknown ids are ignored: the cell may just have been reaped. */
+void link_kill(struct link *, uint32_t cell_id);
+void link_check(struct link *, uint32_t cell_id);
+/* Tells the launcher that clients are being served. */
+void link_serving(struct link *);
+/* Cells that were ordered and not reaped. */
+unsigned link_cells(const struct link *);
+
+#endif

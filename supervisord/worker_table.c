@@ -1,0 +1,273 @@
+/*
+ * What may happen to a worker in which state, in supervisord, and what is done
+ * then: one table. Whatever it does not know is a breach of the protocol.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <event2/event.h>
+
+#include "common/clock.h"
+#include "common/fdio.h"
+#include "common/log.h"
+#include "common/panic.h"
+#include "storage/store.h"
+#include "supervisord/celllog.h"
+#include "supervisord/link.h"
+#include "supervisord/sup.h"
+#include "supervisord/worker_int.h"
+
+typedef void worker_fn(struct worker *, const struct input *);
+
+void
+worker_arm(struct event *ev, int64_t ms)
+{
+	struct timeval tv = { .tv_sec = ms / 1000,
+		.tv_usec = ms % 1000 * 1000 };
+
+	event_add(ev, &tv);
+}
+
+void
+worker_kill(struct worker *w, enum err_code code, const char *text)
+{
+	MAGIC_CHECK(w, WORKER_MAGIC);
+	if (w->state == WS_DOOMED)
+		return;
+	if (w->end.code == ERR_NONE && w->state != WS_ENDED) {
+		w->end.code = code;
+		strlcpy(w->end.text, text, sizeof(w->end.text));
+	}
+	w->state = WS_DOOMED;
+	event_del(w->timer);
+	event_del(w->pulse);
+	link_kill(w->sup->link, w->cell_id);
+	log_info("%s: cell %u: killing: %s", w->name, w->cell_id, text);
+}
+
+/* The handlers of the table. */
+
+static void
+wi_ignore(struct worker *w, const struct input *in)
+{
+}
+
+static void
+wi_breach(struct worker *w, const struct input *in)
+{
+	worker_kill(w, ERR_WORKER_PROTOCOL, "a message at the wrong time");
+}
+
+static void
+wi_ready(struct worker *w, const struct input *in)
+{
+	struct ipc_params p;
+
+	w->log = celllog_new(w->sup->base, in->log_fd, w->name);
+	w->chan =
+	    chan_new(w->sup->base, in->ipc_fd, IPC_UP, &worker_chan_ops, w);
+	if (w->chan == NULL) {
+		worker_kill(w, ERR_SPAWN_FAILED, "no channel to the worker");
+		return;
+	}
+	chan_set_queue_limit(w->chan, WORKER_QUEUE_BYTES);
+	w->state = WS_HELLO;
+	ipc_params_init(&p, MSG_W_HELLO);
+	ipc_set_int(&p, F_PROTO, IPC_PROTO_WORKER);
+	ipc_set_int(&p, F_EPOCH, store_epoch(w->sup->store));
+	ipc_set_int(&p, F_CELL_ID, w->cell_id);
+	worker_send(w, &p);
+}
+
+void
+worker_drop_fds(const struct input *in)
+{
+	int fds[] = { in->ipc_fd, in->log_fd };
+
+	fd_close(&fds[0]);
+	fd_close(&fds[1]);
+}
+
+static void
+wi_drop(struct worker *w, const struct input *in)
+{
+	worker_drop_fds(in);
+}
+
+static void
+worker_up(struct worker *w)
+{
+	w->state = WS_RUNNING;
+	event_del(w->timer);
+	w->heard_ms = clock_mono_ms();
+	worker_arm(w->pulse, w->sup->settings.pingMs);
+	w->ops->on_ready(w->ctx);
+}
+
+static void
+wi_hello(struct worker *w, const struct input *in)
+{
+	if (ipc_int(in->params, F_PROTO, -1) != IPC_PROTO_WORKER) {
+		worker_kill(w, ERR_WORKER_PROTOCOL,
+		    "its protocol version is another one");
+		return;
+	}
+	if ((w->flags & SPAWN_DESCRIBE) != 0) {
+		chan_set_phase(w->chan, PEER_DESCRIBE);
+		worker_up(w);
+		return;
+	}
+	chan_set_phase(w->chan, PEER_IDLE);
+	w->state = WS_STARTING;
+}
+
+static void
+wi_browser_up(struct worker *w, const struct input *in)
+{
+	log_info("%s: cell %u: %s", w->name, w->cell_id,
+	    ipc_str(in->params, F_PRODUCT));
+	w->state = WS_CHECKING;
+	link_check(w->sup->link, w->cell_id);
+}
+
+static void
+wi_sandbox(struct worker *w, const struct input *in)
+{
+	const struct launch_sandbox *s = in->sandbox;
+
+	if (s->renderers > 0 && s->seccomp_mode == 2 && s->ns_depth >= 2 &&
+	    s->no_new_privs == 1) {
+		worker_up(w);
+		return;
+	}
+	log_err("%s: cell %u: sandbox is not active: renderers %u, seccomp %u,"
+		" namespaces %u, no_new_privs %u",
+	    w->name, w->cell_id, s->renderers, s->seccomp_mode, s->ns_depth,
+	    s->no_new_privs);
+	worker_kill(w, ERR_SANDBOX_MISSING, "the browser's sandbox is off");
+}
+
+static void
+wi_msg(struct worker *w, const struct input *in)
+{
+	w->ops->on_msg(w->ctx, in->params);
+}
+
+static void
+wi_end(struct worker *w, const struct input *in)
+{
+	w->state = WS_ENDED;
+	chan_set_phase(w->chan, PEER_ENDED);
+	event_del(w->pulse);
+	if (!w->stopping)
+		worker_arm(w->timer, WORKER_EXIT_MS);
+	w->ops->on_msg(w->ctx, in->params);
+}
+
+static void
+wi_browser_gone(struct worker *w, const struct input *in)
+{
+	w->browser_gone = true;
+	if (!w->stopping)
+		worker_arm(w->timer, BROWSER_GRACE_MS);
+}
+
+static void
+wi_lost(struct worker *w, const struct input *in)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "worker: %s", in->reason);
+	worker_kill(w, w->browser_gone ? ERR_PAGE_CRASHED : ERR_WORKER_LOST,
+	    w->browser_gone ? "the browser ended" : text);
+}
+
+static void
+wi_kill(struct worker *w, const struct input *in)
+{
+	worker_kill(w, ERR_NONE, "did not end by itself");
+}
+
+static void
+wi_slow_start(struct worker *w, const struct input *in)
+{
+	worker_kill(w,
+	    w->browser_gone ? ERR_PAGE_CRASHED : ERR_BROWSER_START_FAILED,
+	    w->browser_gone ? "the browser ended"
+			    : "the browser did not answer in time");
+}
+
+static void
+wi_grace_over(struct worker *w, const struct input *in)
+{
+	if (w->browser_gone)
+		worker_kill(w, ERR_PAGE_CRASHED, "the browser ended");
+	else
+		worker_kill(w, ERR_WORKER_LOST, "grace period is over");
+}
+
+static worker_fn *const worker_table[WS__MAX][WI__MAX] = {
+	[WS_SPAWNING] = {
+		[WI_READY] = wi_ready,
+		[WI_BROWSER_GONE] = wi_browser_gone,
+		[WI_TIMER] = wi_slow_start,
+	},
+	[WS_HELLO] = {
+		[WI_HELLO] = wi_hello,
+		[WI_BROWSER_GONE] = wi_browser_gone,
+		[WI_LOST] = wi_lost,
+		[WI_TIMER] = wi_slow_start,
+	},
+	[WS_STARTING] = {
+		[WI_BROWSER_UP] = wi_browser_up,
+		[WI_MSG] = wi_msg,
+		[WI_END] = wi_end,
+		[WI_BROWSER_GONE] = wi_browser_gone,
+		[WI_LOST] = wi_lost,
+		[WI_TIMER] = wi_slow_start,
+	},
+	[WS_CHECKING] = {
+		[WI_SANDBOX] = wi_sandbox,
+		[WI_MSG] = wi_msg,
+		[WI_END] = wi_end,
+		[WI_BROWSER_GONE] = wi_browser_gone,
+		[WI_LOST] = wi_lost,
+		[WI_TIMER] = wi_slow_start,
+	},
+	[WS_RUNNING] = {
+		[WI_SANDBOX] = wi_ignore,
+		[WI_MSG] = wi_msg,
+		[WI_END] = wi_end,
+		[WI_BROWSER_GONE] = wi_browser_gone,
+		[WI_LOST] = wi_lost,
+		[WI_TIMER] = wi_grace_over,
+	},
+	[WS_ENDED] = {
+		[WI_SANDBOX] = wi_ignore,
+		[WI_BROWSER_GONE] = wi_ignore,
+		[WI_LOST] = wi_ignore,
+		[WI_TIMER] = wi_kill,
+	},
+	[WS_DOOMED] = {
+		[WI_READY] = wi_drop,
+		[WI_HELLO] = wi_ignore,
+		[WI_BROWSER_UP] = wi_ignore,
+		[WI_SANDBOX] = wi_ignore,
+		[WI_MSG] = wi_ignore,
+		[WI_END] = wi_ignore,
+		[WI_BROWSER_GONE] = wi_ignore,
+		[WI_LOST] = wi_ignore,
+		[WI_TIMER] = wi_ignore,
+	},
+};
+
+void
+worker_input(struct worker *w, enum worker_input input, const struct input *in)
+{
+	worker_fn *fn;
+
+	MAGIC_CHECK(w, WORKER_MAGIC);
+	fn = worker_table[w->state][input];
+	(fn == NULL ? wi_breach : fn)(w, in);
+}
