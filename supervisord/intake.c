@@ -1,0 +1,380 @@
+/*
+ * The worker's reports, as supervisord takes them in. Item bytes go to the
+ * spool as they come; the journal row that names them is committed with the
+ * record and the progress event, and the spool is synced before it. Every
+ * count and size a worker can choose is bounded here.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "json/tape.h"
+#include "model/limits.h"
+#include "storage/artifact.h"
+#include "storage/journal.h"
+#include "storage/spool.h"
+#include "storage/store.h"
+#include "supervisord/change.h"
+#include "supervisord/feed.h"
+#include "supervisord/intake.h"
+#include "supervisord/intake_int.h"
+#include "supervisord/sup.h"
+#include "supervisord/task.h"
+
+#define SPOOL_BYTES_MAX    (UINT64_C(2) << 30)
+#define ARTIFACT_BYTES_MAX (UINT64_C(256) << 20)
+#define RESULT_BYTES_MAX   (4u << 20)
+
+struct intake *
+intake_new(struct task *task)
+{
+	struct store *store = task->sup->store;
+	struct intake *in = calloc(1, sizeof(*in));
+	struct store_txn *txn;
+	uint64_t end = 0;
+
+	if (in == NULL)
+		return NULL;
+	in->task = task;
+	TAILQ_INIT(&in->items);
+	buf_init(&in->result, RESULT_BYTES_MAX);
+	if (store_read_begin(store, &txn) == STORE_OK) {
+		if (journal_spool_end(txn, &task->rec.id, &end) != STORE_OK)
+			end = 0;
+		store_read_end(store);
+	}
+	if (spool_open(store, &task->rec.id, end, SPOOL_BYTES_MAX,
+		&in->spool) != STORE_OK)
+		intake_free(&in);
+	return in;
+}
+
+void
+intake_free(struct intake **intake)
+{
+	struct intake *in = *intake;
+	struct item *item;
+
+	if (in == NULL)
+		return;
+	while ((item = TAILQ_FIRST(&in->items)) != NULL) {
+		TAILQ_REMOVE(&in->items, item, entry);
+		free(item);
+	}
+	for (int i = 0; i < ARTIFACT_SLOTS; i++)
+		artifact_writer_free(&in->slots[i]);
+	spool_free(&in->spool);
+	buf_clear(&in->result);
+	free(in);
+	*intake = NULL;
+}
+
+const void *
+intake_result(const struct intake *in, size_t *ret_len)
+{
+	*ret_len = in->result.failed ? 0 : in->result.len;
+	return *ret_len == 0 ? NULL : in->result.data;
+}
+
+struct spool *
+intake_spool(struct intake *in)
+{
+	return in->spool;
+}
+
+void
+intake_store_failed(struct intake *in, int err)
+{
+	task_abort(in->task, reply_store_code(err), store_strerror(err));
+}
+
+/* Progress that could not be written ends the run: nothing may be lost. */
+bool
+intake_written(struct sup *sup, struct change *c, int err)
+{
+	struct task *task = tasks_find(sup->tasks, &c->rec.id);
+
+	if (err == STORE_OK || err == STORE_CLOSED || task == NULL)
+		return false;
+	log_err(
+	    "%s: progress was not stored: %s", task->name, store_strerror(err));
+	task_abort(task, reply_store_code(err), store_strerror(err));
+	return false;
+}
+
+struct change *
+intake_change(struct intake *in)
+{
+	struct change *c;
+
+	task_touch(in->task);
+	c = change_new(in->task->sup, &in->task->rec, CHANGE_UPDATE);
+	if (c == NULL)
+		task_abort(in->task, ERR_INTERNAL, "no memory");
+	return c;
+}
+
+/* Steps. */
+
+static void
+put_steps(struct intake *in, struct change *c)
+{
+	struct json_writer w;
+	struct buf b;
+
+	buf_init(&b, STORE_DOC_BYTES);
+	json_writer_init(&w, &b);
+	steps_write(&in->task->steps, &w);
+	change_doc(c, RUN_DOC_STEPS, &b);
+}
+
+static void
+on_step(struct intake *in, const struct ipc_params *p, enum event_kind kind)
+{
+	const char *code = NULL;
+	struct json_writer w;
+	struct change *c = intake_change(in);
+	struct buf b;
+
+	if (c == NULL)
+		return;
+	if (p->msg != MSG_S_STEP_START)
+		code = ipc_str(p, F_ERROR_CODE);
+	buf_init(&b, EVENT_DOC_BYTES);
+	json_writer_init(&w, &b);
+	json_write_begin_object(&w);
+	json_put_str(&w, "step", ipc_str(p, F_NAME));
+	if (p->msg == MSG_S_STEP_END)
+		json_put_int64(&w, "durationMs", ipc_int(p, F_DURATION_MS, 0));
+	if (code != NULL)
+		json_put_str(&w, "errorCode", code);
+	json_write_end_object(&w);
+	change_event(c, kind, &b);
+	if (p->msg == MSG_S_STEP_END)
+		put_steps(in, c);
+	change_commit(c, intake_written, NULL);
+}
+
+static void
+on_step_start(struct intake *in, const struct ipc_params *p)
+{
+	steps_start(&in->task->steps, ipc_str(p, F_NAME), clock_mono_ms());
+	task_trace(in->task, "step %s", ipc_str(p, F_NAME));
+	on_step(in, p, EVENT_STEP_STARTED);
+}
+
+static void
+on_step_retry(struct intake *in, const struct ipc_params *p)
+{
+	steps_retry(&in->task->steps, ipc_str(p, F_NAME));
+	on_step(in, p, EVENT_STEP_RETRIED);
+}
+
+static void
+on_step_end(struct intake *in, const struct ipc_params *p)
+{
+	bool good = ipc_bool(p, F_SUCCESS, false);
+	struct json_doc *doc = NULL;
+	size_t len;
+	const char *meta = ipc_bin(p, F_META, &len);
+
+	if (meta != NULL &&
+	    (!json_parse((const uint8_t *)meta, len, NULL, 0, &doc, NULL) ||
+		!json_is_object(json_root(doc)))) {
+		json_doc_free(&doc);
+		task_abort(in->task, ERR_WORKER_PROTOCOL,
+		    "step metadata is no JSON object");
+		return;
+	}
+	json_doc_free(&doc);
+	steps_end(&in->task->steps, ipc_str(p, F_NAME), good,
+	    ipc_int(p, F_DURATION_MS, 0), ipc_str(p, F_ERROR_CODE), meta, len);
+	task_trace(in->task, "step %s %s", ipc_str(p, F_NAME),
+	    good ? "done" : "failed");
+	on_step(in, p, good ? EVENT_STEP_SUCCEEDED : EVENT_STEP_FAILED);
+}
+
+/* Phase, progress, warnings. */
+
+static bool
+phase_is_known(const char *phase)
+{
+	static const char *const phases[] = { "preparing", "acting",
+		"waiting_approval", "waiting_user", "takeover", "retrying" };
+
+	for (size_t i = 0; i < sizeof(phases) / sizeof(phases[0]); i++)
+		if (strcmp(phases[i], phase) == 0)
+			return true;
+	return false;
+}
+
+static void
+on_phase(struct intake *in, const struct ipc_params *p)
+{
+	const char *phase = ipc_str(p, F_PHASE);
+	struct run_record *rec = &in->task->rec;
+	struct change *c;
+	struct buf b;
+
+	if (!phase_is_known(phase)) {
+		task_abort(
+		    in->task, ERR_WORKER_PROTOCOL, "there is no such phase");
+		return;
+	}
+	strlcpy(rec->phase, phase, sizeof(rec->phase));
+	if ((c = intake_change(in)) == NULL)
+		return;
+	buf_init(&b, EVENT_DOC_BYTES);
+	buf_addf(&b, "{\"phase\":\"%s\"}", phase);
+	change_event(c, EVENT_PHASE_CHANGED, &b);
+	change_commit(c, intake_written, NULL);
+}
+
+static void
+on_progress(struct intake *in, const struct ipc_params *p)
+{
+	struct run_record *rec = &in->task->rec;
+	int64_t done = ipc_int(p, F_DONE, 0), total = ipc_int(p, F_TOTAL, 0);
+
+	if (total > UINT32_MAX || done > total)
+		return;
+	rec->done = (uint32_t)done;
+	rec->total = (uint32_t)total;
+	rec->updated_ms = clock_stamp_ms();
+	feed_progress(in->task, ipc_str(p, F_MESSAGE));
+}
+
+static void
+on_warning(struct intake *in, const struct ipc_params *p)
+{
+	struct json_writer w;
+	struct change *c;
+	struct buf b;
+
+	lines_add(&in->task->warnings, ipc_str(p, F_TEXT));
+	if ((c = intake_change(in)) == NULL)
+		return;
+	buf_init(&b, STORE_DOC_BYTES);
+	json_writer_init(&w, &b);
+	lines_write(&in->task->warnings, &w);
+	change_doc(c, RUN_DOC_WARNINGS, &b);
+	change_commit(c, intake_written, NULL);
+}
+
+/* Artifacts that are not made of items, and the result. */
+
+static void
+on_artifact_data(struct intake *in, const struct ipc_params *p)
+{
+	struct artifact_writer **slot = &in->slots[ipc_int(p, F_SLOT, 0)];
+	enum store_err err = STORE_OK;
+	struct ulid id;
+	size_t len;
+	const void *data = ipc_bin(p, F_DATA, &len);
+
+	if (*slot == NULL) {
+		id = ulid_new(clock_stamp_ms());
+		err = artifact_writer_new(
+		    in->task->sup->store, &id, ARTIFACT_BYTES_MAX, slot);
+	}
+	if (err == STORE_OK)
+		err = artifact_writer_append(*slot, data, len);
+	if (err != STORE_OK)
+		intake_store_failed(in, err);
+}
+
+static void
+on_artifact_end(struct intake *in, const struct ipc_params *p)
+{
+	struct artifact_writer **slot = &in->slots[ipc_int(p, F_SLOT, 0)];
+	struct artifact_row row;
+	const void *bytes;
+	enum store_err err;
+	struct change *c;
+
+	memset(&row, 0, sizeof(row));
+	if (*slot == NULL ||
+	    !artifact_kind_by_name(ipc_str(p, F_KIND), &row.kind)) {
+		task_abort(in->task, ERR_WORKER_PROTOCOL,
+		    "an artifact without bytes or of no known kind");
+		return;
+	}
+	err = artifact_writer_finish(*slot, &row, &bytes);
+	if (err != STORE_OK) {
+		intake_store_failed(in, err);
+		return;
+	}
+	row.run = in->task->rec.id;
+	row.uid = in->task->rec.uid;
+	row.created_ms = clock_stamp_ms();
+	strlcpy(row.mime, ipc_str(p, F_MIME), sizeof(row.mime));
+	strlcpy(row.name, ipc_str(p, F_NAME), sizeof(row.name));
+	if ((c = intake_change(in)) == NULL)
+		return;
+	change_artifact(c, &row, slot, bytes);
+	change_commit(c, intake_written, NULL);
+}
+
+static void
+on_result_data(struct intake *in, const struct ipc_params *p)
+{
+	size_t len;
+	const void *data = ipc_bin(p, F_DATA, &len);
+
+	if (!buf_add(&in->result, data, len))
+		task_abort(in->task, ERR_TEMPLATE_LIMIT,
+		    "the result is larger than allowed");
+}
+
+static void
+on_run_end(struct intake *in, const struct ipc_params *p)
+{
+	struct run_end *end = &in->task->end;
+	const char *text;
+
+	end->given = true;
+	end->ok = ipc_bool(p, F_SUCCESS, false);
+	if ((text = ipc_str(p, F_ERROR_CODE)) != NULL) {
+		end->code = err_by_name(text);
+		if (end->code == ERR_NONE)
+			strlcpy(end->cause, text, sizeof(end->cause));
+	}
+	if ((text = ipc_str(p, F_MESSAGE)) != NULL)
+		strlcpy(end->message, text, sizeof(end->message));
+	if ((text = ipc_str(p, F_FAILED_STEP)) != NULL)
+		strlcpy(end->failed_step, text, sizeof(end->failed_step));
+	if ((text = ipc_str(p, F_CAUSE)) != NULL)
+		strlcpy(end->cause, text, sizeof(end->cause));
+	task_trace(
+	    in->task, "worker: run ended, %s", end->ok ? "ok" : "not ok");
+}
+
+typedef void intake_fn(struct intake *, const struct ipc_params *);
+
+static intake_fn *const intake_table[MSG__MAX] = {
+	[MSG_S_STEP_START] = on_step_start,
+	[MSG_S_STEP_END] = on_step_end,
+	[MSG_S_STEP_RETRY] = on_step_retry,
+	[MSG_S_PHASE] = on_phase,
+	[MSG_S_PROGRESS] = on_progress,
+	[MSG_S_COLLECT] = intake_collect,
+	[MSG_S_TOTAL] = intake_total,
+	[MSG_S_ITEM_DATA] = intake_item_data,
+	[MSG_S_ITEM_END] = intake_item_end,
+	[MSG_S_ARTIFACT_DATA] = on_artifact_data,
+	[MSG_S_ARTIFACT_END] = on_artifact_end,
+	[MSG_S_WARNING] = on_warning,
+	[MSG_S_RESULT_DATA] = on_result_data,
+	[MSG_S_RUN_END] = on_run_end,
+};
+
+void
+intake_msg(struct intake *in, const struct ipc_params *p)
+{
+	if (intake_table[p->msg] != NULL)
+		intake_table[p->msg](in, p);
+	else
+		task_abort(in->task, ERR_WORKER_PROTOCOL,
+		    "a message that is none of a run");
+}

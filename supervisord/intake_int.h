@@ -1,0 +1,44 @@
+/*
+ * intake_int: what the files of intake share.
+ */
+#ifndef SUPERVISORD_INTAKE_INT_H
+#define SUPERVISORD_INTAKE_INT_H
+
+#include <sys/queue.h>
+
+#include "common/buf.h"
+#include "storage/journal.h"
+#include "supervisord/change.h"
+#include "supervisord/intake.h"
+
+#define ARTIFACT_SLOTS 16
+
+struct item {
+	TAILQ_ENTRY(item) entry;
+	struct journal_row row;
+};
+
+struct intake {
+	struct task *task;
+	struct spool *spool;
+	TAILQ_HEAD(, item) items;
+	size_t nitems;
+	struct artifact_writer *slots[ARTIFACT_SLOTS];
+	struct buf result;
+};
+
+/* A change of the run's record, NULL (and the run aborted) without memory. */
+struct change *intake_change(struct intake *);
+/* The change_done_fn of what the worker reports. */
+bool intake_written(struct sup *, struct change *, int err);
+/* A write to the spool or an artifact failed: the run ends. */
+void intake_store_failed(struct intake *, int err);
+
+/* Messages about items. */
+void intake_total(struct intake *, const struct ipc_params *);
+void intake_collect(struct intake *, const struct ipc_params *);
+void intake_item_data(struct intake *, const struct ipc_params *);
+void intake_item_end(struct intake *, const struct ipc_params *);
+void intake_forget_item(struct intake *, struct item *);
+
+#endif

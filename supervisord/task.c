@@ -1,0 +1,238 @@
+/*
+ * Live runs of supervisord: queued, started, watched, ended. Each decision is
+ * written first and acted on when its commit is done; whoever acts looks the
+ * task up again, for it may have ended meanwhile.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <event2/event.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "storage/spool.h"
+#include "storage/store.h"
+#include "supervisord/assembly.h"
+#include "supervisord/cancel.h"
+#include "supervisord/change.h"
+#include "supervisord/feed.h"
+#include "supervisord/intake.h"
+#include "supervisord/submit.h"
+#include "supervisord/sup.h"
+#include "supervisord/sweep.h"
+#include "supervisord/task_int.h"
+#include "supervisord/worker.h"
+
+/* One task. */
+
+void
+task_trace(struct task *t, const char *fmt, ...)
+{
+	char text[LINES_CHARS + 1];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	lines_addf(&t->trace, "+%lld ms %s",
+	    (long long)(clock_stamp_ms() - t->rec.created_ms), text);
+}
+
+void
+task_touch(struct task *t)
+{
+	t->rec.updated_ms = clock_stamp_ms();
+	if (t->go_mono_ms != 0)
+		t->rec.spent_ms =
+		    t->spent_before_ms + clock_mono_ms() - t->go_mono_ms;
+}
+
+void
+task_free(struct task **task)
+{
+	struct task *t = *task;
+	struct watch *w;
+
+	if (t == NULL)
+		return;
+	while ((w = TAILQ_FIRST(&t->watches)) != NULL)
+		watch_free(&w);
+	assembly_free(&t->assembly);
+	intake_free(&t->intake);
+	worker_free(&t->worker);
+	if (t->deadline != NULL)
+		event_free(t->deadline);
+	steps_clear(&t->steps);
+	lines_clear(&t->warnings);
+	lines_clear(&t->trace);
+	free(t);
+	*task = NULL;
+}
+
+void
+task_abort(struct task *t, enum err_code code, const char *text)
+{
+	if (t->worker != NULL)
+		worker_kill(t->worker, code, text);
+}
+
+/* Ends the processes, if there are any, else the run. */
+static void
+task_stop(struct task *t, const char *reason)
+{
+	if (t->worker != NULL)
+		worker_stop(t->worker, reason);
+	else if (t->stage != TASK_SETTLING)
+		task_settle(t);
+}
+
+static bool
+task_intent_written(struct sup *sup, struct change *c, int err)
+{
+	struct task *t = tasks_find(sup->tasks, &c->rec.id);
+
+	if (t == NULL || t->stage == TASK_SETTLING)
+		return false;
+	if (err != STORE_OK)
+		log_err("%s: its intent was not stored: %s", t->name,
+		    store_strerror(err));
+	task_stop(t, c->rec.intent == INTENT_CANCEL ? "cancel" : "timeout");
+	return false;
+}
+
+static void
+task_intend(struct task *t, enum run_intent intent)
+{
+	struct change *c;
+
+	if (t->rec.intent != INTENT_NONE || t->stage == TASK_SETTLING)
+		return;
+	t->rec.intent = intent;
+	t->rec.intent_ms = clock_stamp_ms();
+	task_touch(t);
+	task_trace(t, "%s", intent == INTENT_CANCEL ? "cancel" : "timeout");
+	log_info("%s: %s", t->name,
+	    intent == INTENT_CANCEL ? "cancel" : "its time is over");
+	if (t->stage == TASK_QUEUED) {
+		sched_remove(&t->sup->tasks->queue, &t->queue);
+		task_settle(t);
+		return;
+	}
+	c = change_new(t->sup, &t->rec, CHANGE_UPDATE);
+	if (c != NULL)
+		change_commit(c, task_intent_written, NULL);
+	else
+		task_stop(t, "cancel");
+}
+
+void
+task_cancel(struct task *t)
+{
+	task_intend(t, INTENT_CANCEL);
+}
+
+static void
+task_on_deadline(evutil_socket_t fd, short what, void *arg)
+{
+	task_intend(arg, INTENT_TIMEOUT);
+}
+
+void
+task_set_active(struct task *t, bool active)
+{
+	t->sup->tasks->active += active ? 1 : (size_t)-1;
+}
+
+/* Ending. */
+
+void
+task_settle(struct task *t)
+{
+	struct tasks *ts = t->sup->tasks;
+
+	if (t->stage == TASK_STARTING || t->stage == TASK_RUNNING)
+		task_set_active(t, false);
+	t->stage = TASK_SETTLING;
+	ts->settling++;
+	task_touch(t);
+	t->assembly = assembly_new(t);
+	tasks_pump(ts);
+}
+
+void
+task_over(struct task **task)
+{
+	struct task *t = *task;
+	struct tasks *ts = t->sup->tasks;
+	struct sup *sup = t->sup;
+	struct ulid id = t->rec.id;
+
+	log_info("%s: %s%s%s", t->name, run_status_name(t->rec.status),
+	    t->rec.error_code[0] == '\0' ? "" : ", ", t->rec.error_code);
+	tasks_remove(ts, t);
+	submit_end(t);
+	cancel_end(t);
+	feed_end(t);
+	task_free(task);
+	spool_remove(sup->store, &id);
+	ts->settling--;
+	sweep_arm(sup->sweep);
+	tasks_check_idle(ts);
+}
+
+void
+task_fail_running(struct task *t, enum err_code code, const char *text)
+{
+	t->lost = code;
+	strlcpy(t->lost_text, text, sizeof(t->lost_text));
+	task_settle(t);
+}
+
+static void
+task_load(struct task *t)
+{
+	struct store *store = t->sup->store;
+	struct store_txn *txn;
+	const uint8_t *bytes;
+	size_t len;
+
+	if (store_read_begin(store, &txn) != STORE_OK)
+		return;
+	if (run_doc_get(txn, &t->rec.id, RUN_DOC_STEPS, &bytes, &len) ==
+	    STORE_OK)
+		steps_read(&t->steps, bytes, len);
+	if (run_doc_get(txn, &t->rec.id, RUN_DOC_WARNINGS, &bytes, &len) ==
+	    STORE_OK)
+		lines_read(&t->warnings, bytes, len);
+	store_read_end(store);
+}
+
+struct task *
+task_new(struct sup *sup, const struct run_record *rec)
+{
+	struct tasks *ts = sup->tasks;
+	struct task *t = calloc(1, sizeof(*t));
+
+	if (t == NULL)
+		return NULL;
+	t->sup = sup;
+	t->rec = *rec;
+	t->spent_before_ms = rec->spent_ms;
+	TAILQ_INIT(&t->watches);
+	id_format("run_", &rec->id, t->name);
+	t->deadline = evtimer_new(sup->base, task_on_deadline, t);
+	if (t->deadline == NULL) {
+		task_free(&t);
+		return NULL;
+	}
+	if (rec->attempt > 1 || rec->status != RUN_QUEUED)
+		task_load(t);
+	tasks_insert(ts, t);
+	t->stage = TASK_QUEUED;
+	if (rec->status == RUN_QUEUED)
+		sched_add(
+		    &ts->queue, &t->queue, rec->priority, clock_mono_ms());
+	return t;
+}

@@ -1,0 +1,104 @@
+/*
+ * task: a live run: one that is queued, running or being settled. What is
+ * durable of it is its record; a task is made from the record and may be lost.
+ */
+#ifndef SUPERVISORD_TASK_H
+#define SUPERVISORD_TASK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/tree.h>
+
+#include "storage/run.h"
+#include "supervisord/lines.h"
+#include "supervisord/outcome.h"
+#include "supervisord/reply.h"
+#include "supervisord/sched.h"
+#include "supervisord/steps.h"
+#include "supervisord/watch.h"
+
+struct assembly;
+struct event;
+struct intake;
+struct sup;
+struct tasks;
+struct worker;
+
+enum task_stage {
+	TASK_QUEUED,
+	TASK_STARTING, /* has a slot: its cell and browser are coming up */
+	TASK_RUNNING,  /* the worker was told to go */
+	TASK_SETTLING, /* no process is left; results are put together */
+	TASK_STAGE__MAX
+};
+
+struct task {
+	RB_ENTRY(task) entry;
+	struct sup *sup;
+	char name[ID_CHARS + 1]; /* run_ULID */
+	/* As the last queued write will have it; the store lags behind. */
+	struct run_record rec;
+	enum task_stage stage;
+	struct sched_entry queue;
+	struct worker *worker;
+	struct intake *intake;
+	struct assembly *assembly;
+	struct event *deadline;
+	struct steps steps;
+	struct lines warnings, trace;
+	struct run_end end;
+	enum err_code lost; /* why it ended without run.end */
+	char lost_text[128];
+	int64_t go_mono_ms; /* when this attempt was told to go; 0: not yet */
+	int64_t spent_before_ms;
+	uint32_t failed; /* items, of this supervisor's life */
+	bool text_only;  /* nothing but text is loaded */
+	bool abandoned;  /* shutdown: left as it is for the next start */
+	struct watch_list watches;
+};
+
+struct tasks *tasks_new(struct sup *);
+void tasks_free(struct tasks **);
+struct task *tasks_find(struct tasks *, const struct ulid *);
+/* Those that hold a slot. */
+size_t tasks_active(const struct tasks *);
+size_t tasks_queued(const struct tasks *);
+size_t tasks_settling(const struct tasks *);
+/* 1 for the next one to start; 0 when it is not queued. */
+size_t tasks_position(const struct tasks *, const struct task *);
+/* Starts what may start, a little later. */
+void tasks_pump(struct tasks *);
+/* Calls once when no run has processes and none is being settled: maybe now. */
+void tasks_on_idle(struct tasks *, void (*on_idle)(struct sup *));
+/* Shutdown: tells every worker; runs without a result are left to recovery. */
+void tasks_stop(struct tasks *);
+
+/*
+ * A task for a committed record: queued, or (status running) at once to be
+ * settled as failed with this code. NULL when memory ran out.
+ */
+struct task *task_new(struct sup *, const struct run_record *);
+void task_fail_running(struct task *, enum err_code, const char *text);
+/*
+ * Persists the intent and ends the run. Does nothing when it was ended
+ * already or its outcome is decided.
+ */
+void task_cancel(struct task *);
+/* Its terminal state is committed: tells all who wait, and frees it. */
+void task_over(struct task **);
+
+/* For the parts of a task: */
+
+/* Notes a trace line, with the time since the run was created. */
+void task_trace(struct task *, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Brings rec up to date before it is written. */
+void task_touch(struct task *);
+/* A breach or a failed write: the run ends as failed with this code. */
+void task_abort(struct task *, enum err_code, const char *text);
+/* No process is left: the stage becomes TASK_SETTLING. */
+void task_settle(struct task *);
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * task_int: what the files of task share.
+ */
+#ifndef SUPERVISORD_TASK_INT_H
+#define SUPERVISORD_TASK_INT_H
+
+#include "supervisord/task.h"
+
+RB_HEAD(task_tree, task);
+
+struct tasks {
+	struct sup *sup;
+	struct task_tree tree;
+	struct sched queue;
+	struct event *pump;
+	size_t active, settling;
+	void (*on_idle)(struct sup *);
+};
+
+void tasks_insert(struct tasks *, struct task *);
+/* Out of the tree and the queue. */
+void tasks_remove(struct tasks *, struct task *);
+void tasks_check_idle(struct tasks *);
+/* Whether it holds a slot. */
+void task_set_active(struct task *, bool active);
+/* Takes a slot: persists that it runs, then orders its cell. */
+void task_start(struct task *);
+void task_free(struct task **);
+
+#endif

@@ -1,0 +1,206 @@
+/*
+ * Starting a run, in supervisord: slot, cell, sandbox seen, go. Each step is
+ * written first and taken when its commit is done.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <event2/event.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "launch/launch.h"
+#include "storage/store.h"
+#include "supervisord/begin.h"
+#include "supervisord/change.h"
+#include "supervisord/intake.h"
+#include "supervisord/options.h"
+#include "supervisord/registry.h"
+#include "supervisord/sup.h"
+#include "supervisord/task_int.h"
+#include "supervisord/worker.h"
+
+static const struct worker_ops task_worker_ops;
+
+static bool
+task_text_only(struct task *t)
+{
+	const struct template *template =
+	    registry_find(t->sup->registry, t->rec.template_id);
+	struct refusal refusal = { 0 };
+	struct options options;
+	struct json_doc *doc = NULL;
+	struct store_txn *txn;
+	const uint8_t *bytes;
+	bool text = template != NULL && template->text_only;
+	size_t len;
+
+	if (store_read_begin(t->sup->store, &txn) != STORE_OK)
+		return text;
+	if (run_doc_get(txn, &t->rec.id, RUN_DOC_OPTIONS, &bytes, &len) ==
+		STORE_OK &&
+	    json_parse(bytes, len, NULL, 0, &doc, NULL) &&
+	    options_read(json_root(doc), &options, &refusal) &&
+	    options.has_resources)
+		text = options.text_only;
+	json_doc_free(&doc);
+	store_read_end(t->sup->store);
+	return text;
+}
+
+static void
+task_spawn(struct task *t)
+{
+	uint32_t flags = SPAWN_BROWSER;
+
+	t->text_only = task_text_only(t);
+	if (t->text_only)
+		flags |= SPAWN_TEXT_ONLY;
+	t->intake = intake_new(t);
+	if (t->intake != NULL)
+		t->worker = worker_new(t->sup, &t->rec.session, flags, t->name,
+		    &task_worker_ops, t);
+	if (t->worker != NULL)
+		return;
+	t->lost = t->intake == NULL ? ERR_STORAGE_ERROR : ERR_SPAWN_FAILED;
+	strlcpy(t->lost_text,
+	    t->intake == NULL ? "its spool cannot be opened"
+			      : "no cell could be ordered",
+	    sizeof(t->lost_text));
+	task_settle(t);
+}
+
+static bool
+task_start_written(struct sup *sup, struct change *c, int err)
+{
+	struct task *t = tasks_find(sup->tasks, &c->rec.id);
+
+	if (t == NULL || t->stage != TASK_STARTING || t->abandoned)
+		return false;
+	if (err == STORE_OK) {
+		if (t->rec.intent == INTENT_NONE)
+			task_spawn(t);
+		return false;
+	}
+	log_err(
+	    "%s: its start was not stored: %s", t->name, store_strerror(err));
+	t->lost = reply_store_code(err);
+	strlcpy(t->lost_text, store_strerror(err), sizeof(t->lost_text));
+	t->rec.status = RUN_QUEUED;
+	task_settle(t);
+	return false;
+}
+
+void
+task_start(struct task *t)
+{
+	int64_t now = clock_stamp_ms();
+	struct change *c;
+	struct buf b;
+
+	sched_remove(&t->sup->tasks->queue, &t->queue);
+	t->stage = TASK_STARTING;
+	task_set_active(t, true);
+	t->rec.status = RUN_RUNNING;
+	t->rec.epoch = store_epoch(t->sup->store);
+	t->rec.updated_ms = now;
+	if (t->rec.started_ms == 0)
+		t->rec.started_ms = now;
+	strlcpy(t->rec.phase, "preparing", sizeof(t->rec.phase));
+	task_trace(t, "starts, attempt %u", t->rec.attempt);
+	log_info("%s: starts, attempt %u", t->name, t->rec.attempt);
+	c = change_new(t->sup, &t->rec, CHANGE_UPDATE);
+	if (c == NULL) {
+		t->lost = ERR_INTERNAL;
+		strlcpy(t->lost_text, "no memory", sizeof(t->lost_text));
+		task_settle(t);
+		return;
+	}
+	buf_init(&b, EVENT_DOC_BYTES);
+	buf_addf(&b, "{\"attempt\":%u}", t->rec.attempt);
+	change_event(c, EVENT_RUN_STARTED, &b);
+	change_commit(c, task_start_written, NULL);
+}
+
+/* Before this is stored nothing has touched a page. */
+static bool
+task_acting_written(struct sup *sup, struct change *c, int err)
+{
+	struct task *t = tasks_find(sup->tasks, &c->rec.id);
+	int64_t left;
+	struct timeval tv;
+
+	if (t == NULL || t->stage != TASK_STARTING || t->worker == NULL ||
+	    t->rec.intent != INTENT_NONE || t->abandoned)
+		return false;
+	if (err != STORE_OK || !begin_run(t)) {
+		task_abort(t,
+		    err == STORE_OK ? ERR_WORKER_LOST : reply_store_code(err),
+		    "the run could not be handed to its worker");
+		return false;
+	}
+	t->stage = TASK_RUNNING;
+	t->go_mono_ms = clock_mono_ms();
+	left = t->rec.limit_ms - t->spent_before_ms;
+	if (left < 0)
+		left = 0;
+	tv.tv_sec = left / 1000;
+	tv.tv_usec = left % 1000 * 1000;
+	evtimer_add(t->deadline, &tv);
+	return false;
+}
+
+static void
+task_on_ready(void *ctx)
+{
+	struct task *t = ctx;
+	struct change *c;
+	struct buf b;
+
+	if (t->rec.intent != INTENT_NONE || t->abandoned)
+		return;
+	task_trace(t, "browser is up, its sandbox was seen");
+	strlcpy(t->rec.phase, "acting", sizeof(t->rec.phase));
+	t->rec.updated_ms = clock_stamp_ms();
+	c = change_new(t->sup, &t->rec, CHANGE_UPDATE);
+	if (c == NULL) {
+		task_abort(t, ERR_INTERNAL, "no memory");
+		return;
+	}
+	buf_init(&b, EVENT_DOC_BYTES);
+	buf_add_str(&b, "{\"phase\":\"acting\"}");
+	change_event(c, EVENT_PHASE_CHANGED, &b);
+	change_commit(c, task_acting_written, NULL);
+}
+
+static void
+task_on_msg(void *ctx, const struct ipc_params *p)
+{
+	struct task *t = ctx;
+
+	intake_msg(t->intake, p);
+}
+
+static void
+task_on_reaped(void *ctx, const struct worker_end *end)
+{
+	struct task *t = ctx;
+	struct tasks *ts = t->sup->tasks;
+
+	worker_free(&t->worker);
+	evtimer_del(t->deadline);
+	t->lost = end->code;
+	strlcpy(t->lost_text, end->text, sizeof(t->lost_text));
+	if (t->abandoned && !t->end.given && t->rec.intent == INTENT_NONE) {
+		task_set_active(t, false);
+		tasks_check_idle(ts);
+		return;
+	}
+	task_settle(t);
+}
+
+static const struct worker_ops task_worker_ops = {
+	.on_ready = task_on_ready,
+	.on_msg = task_on_msg,
+	.on_reaped = task_on_reaped,
+};

@@ -1,0 +1,161 @@
+/*
+ * All live runs of supervisord: found by id, queued, counted.
+ */
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <event2/event.h>
+
+#include "common/clock.h"
+#include "supervisord/sup.h"
+#include "supervisord/task_int.h"
+#include "supervisord/worker.h"
+
+static int
+task_cmp(const struct task *a, const struct task *b)
+{
+	return memcmp(&a->rec.id, &b->rec.id, sizeof(a->rec.id));
+}
+
+RB_GENERATE_INTERNAL(
+    task_tree, task, entry, task_cmp, static __attribute__((unused)))
+
+void
+tasks_insert(struct tasks *ts, struct task *t)
+{
+	RB_INSERT(task_tree, &ts->tree, t);
+}
+
+void
+tasks_remove(struct tasks *ts, struct task *t)
+{
+	RB_REMOVE(task_tree, &ts->tree, t);
+	if (t->queue.queued)
+		sched_remove(&ts->queue, &t->queue);
+}
+
+void
+tasks_check_idle(struct tasks *ts)
+{
+	void (*on_idle)(struct sup *) = ts->on_idle;
+
+	if (on_idle == NULL || ts->active != 0 || ts->settling != 0)
+		return;
+	ts->on_idle = NULL;
+	on_idle(ts->sup);
+}
+
+static void
+tasks_on_pump(evutil_socket_t fd, short what, void *arg)
+{
+	struct tasks *ts = arg;
+	struct sched_entry *e;
+
+	while (!ts->sup->stopping && ts->sup->serving &&
+	    ts->active < (size_t)ts->sup->settings.maxConcurrentRuns) {
+		e = sched_first(&ts->queue, clock_mono_ms());
+		if (e == NULL)
+			break;
+		task_start((struct task *)(void *)((char *)e -
+		    offsetof(struct task, queue)));
+	}
+}
+
+struct tasks *
+tasks_new(struct sup *sup)
+{
+	struct tasks *ts = calloc(1, sizeof(*ts));
+
+	if (ts == NULL)
+		return NULL;
+	ts->sup = sup;
+	RB_INIT(&ts->tree);
+	sched_init(&ts->queue);
+	ts->pump = event_new(sup->base, -1, 0, tasks_on_pump, ts);
+	if (ts->pump == NULL)
+		tasks_free(&ts);
+	return ts;
+}
+
+void
+tasks_free(struct tasks **tasks)
+{
+	struct tasks *ts = *tasks;
+	struct task *t;
+
+	if (ts == NULL)
+		return;
+	while ((t = RB_MIN(task_tree, &ts->tree)) != NULL) {
+		RB_REMOVE(task_tree, &ts->tree, t);
+		task_free(&t);
+	}
+	if (ts->pump != NULL)
+		event_free(ts->pump);
+	free(ts);
+	*tasks = NULL;
+}
+
+struct task *
+tasks_find(struct tasks *ts, const struct ulid *id)
+{
+	struct task key;
+
+	key.rec.id = *id;
+	return RB_FIND(task_tree, &ts->tree, &key);
+}
+
+size_t
+tasks_active(const struct tasks *ts)
+{
+	return ts->active;
+}
+
+size_t
+tasks_queued(const struct tasks *ts)
+{
+	return ts->queue.count;
+}
+
+size_t
+tasks_settling(const struct tasks *ts)
+{
+	return ts->settling;
+}
+
+size_t
+tasks_position(const struct tasks *ts, const struct task *t)
+{
+	return t->queue.queued
+	    ? sched_position(&ts->queue, &t->queue, clock_mono_ms())
+	    : 0;
+}
+
+void
+tasks_pump(struct tasks *ts)
+{
+	event_active(ts->pump, EV_TIMEOUT, 0);
+}
+
+void
+tasks_on_idle(struct tasks *ts, void (*on_idle)(struct sup *))
+{
+	ts->on_idle = on_idle;
+	tasks_check_idle(ts);
+}
+
+void
+tasks_stop(struct tasks *ts)
+{
+	struct task *t;
+
+	RB_FOREACH(t, task_tree, &ts->tree) {
+		if (t->stage != TASK_STARTING && t->stage != TASK_RUNNING)
+			continue;
+		t->abandoned = true;
+		if (t->worker != NULL)
+			worker_stop(t->worker, "shutdown");
+		else
+			task_set_active(t, false);
+	}
+}
