@@ -1,1 +1,79 @@
-# supervisord/
+# supervisord/: the run table and all decisions. Its parts are a library, so
+# that the pure ones can be tested by themselves.
+noinst_LIBRARIES += supervisord/libsupervisord.a
+supervisord_libsupervisord_a_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS) \
+	$(PCRE2_CFLAGS)
+supervisord_libsupervisord_a_SOURCES = \
+	supervisord/assembly.c \
+	supervisord/assembly.h \
+	supervisord/begin.c \
+	supervisord/begin.h \
+	supervisord/cancel.c \
+	supervisord/cancel.h \
+	supervisord/celllog.c \
+	supervisord/celllog.h \
+	supervisord/change.c \
+	supervisord/change.h \
+	supervisord/client.c \
+	supervisord/client.h \
+	supervisord/describe.c \
+	supervisord/describe.h \
+	supervisord/envelope.c \
+	supervisord/envelope.h \
+	supervisord/feed.c \
+	supervisord/feed.h \
+	supervisord/intake.c \
+	supervisord/intake.h \
+	supervisord/intake_int.h \
+	supervisord/intake_items.c \
+	supervisord/lines.c \
+	supervisord/lines.h \
+	supervisord/link.c \
+	supervisord/link.h \
+	supervisord/options.c \
+	supervisord/options.h \
+	supervisord/outcome.c \
+	supervisord/outcome.h \
+	supervisord/query.c \
+	supervisord/query.h \
+	supervisord/readart.c \
+	supervisord/readart.h \
+	supervisord/recover.c \
+	supervisord/recover.h \
+	supervisord/registry.c \
+	supervisord/registry.h \
+	supervisord/reply.c \
+	supervisord/reply.h \
+	supervisord/runjson.c \
+	supervisord/runjson.h \
+	supervisord/sched.c \
+	supervisord/sched.h \
+	supervisord/steps.c \
+	supervisord/steps.h \
+	supervisord/submit.c \
+	supervisord/submit.h \
+	supervisord/sup.h \
+	supervisord/sweep.c \
+	supervisord/sweep.h \
+	supervisord/task.c \
+	supervisord/task.h \
+	supervisord/task_int.h \
+	supervisord/task_start.c \
+	supervisord/taskresult.c \
+	supervisord/taskresult.h \
+	supervisord/tasks.c \
+	supervisord/turn.c \
+	supervisord/turn.h \
+	supervisord/watch.c \
+	supervisord/watch.h \
+	supervisord/worker.c \
+	supervisord/worker.h \
+	supervisord/worker_int.h \
+	supervisord/worker_table.c
+
+pkglibexec_PROGRAMS += supervisord/supervisord
+supervisord_supervisord_SOURCES = supervisord/main.c
+supervisord_supervisord_LDADD = supervisord/libsupervisord.a \
+	storage/libstorage.a ipc/libipc.a json/libschema.a json/libjson.a launch/liblaunch.a \
+	model/libmodel.a common/libcommon.a $(EVENT_LIBS) $(MSGPACK_LIBS) \
+	$(LMDB_LIBS) $(PCRE2_LIBS) $(BSD_LIBS)

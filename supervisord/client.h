@@ -1,0 +1,47 @@
+/*
+ * client: connections of clients and administrators.
+ */
+#ifndef SUPERVISORD_CLIENT_H
+#define SUPERVISORD_CLIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "ipc/msg.h"
+#include "supervisord/watch.h"
+
+struct client;
+struct clients;
+struct sup;
+
+struct clients *clients_new(struct sup *);
+/*
+ * Listens on the bound sockets, which are borrowed. Returns 0 or an errno
+ * value.
+ */
+int clients_listen(struct clients *, int client_fd, int admin_fd);
+/* Closes every connection and listens no more. */
+void clients_free(struct clients **);
+size_t clients_count(const struct clients *);
+
+struct sup *client_sup(const struct client *);
+uid_t client_uid(const struct client *);
+bool client_is_admin(const struct client *);
+/* May it see what belongs to that uid? */
+bool client_may_see(const struct client *, uint32_t uid);
+struct watch_list *client_watches(struct client *);
+/* Is there room for events that may also come later? */
+bool client_has_room(const struct client *);
+
+/* A client that cannot take what it is sent is dropped. */
+void
+client_send_result(struct client *, uint32_t seq, const void *json, size_t len);
+void
+client_send_error(struct client *, uint32_t seq, const void *json, size_t len);
+void client_send_note(struct client *, const struct ipc_params *);
+/* Closes the connection, a little later: safe wherever a client is at hand. */
+void client_drop(struct client *, const char *why);
+
+#endif

@@ -1,0 +1,281 @@
+/*
+ * supervisord: owns the run table, the artifacts and all decisions. Started by
+ * the launcher with fixed descriptors; it opens the state directory and takes
+ * connections, and never touches the network, executes anything or acts on a
+ * byte it received without checking it.
+ *
+ * Order of start: arguments, descriptors, store, templates, recovery, loop.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "common/clock.h"
+#include "common/fdio.h"
+#include "common/log.h"
+#include "storage/store.h"
+#include "storage/sweep.h"
+#include "supervisord/client.h"
+#include "supervisord/describe.h"
+#include "supervisord/link.h"
+#include "supervisord/recover.h"
+#include "supervisord/registry.h"
+#include "supervisord/sup.h"
+#include "supervisord/sweep.h"
+#include "supervisord/task.h"
+#include "supervisord/turn.h"
+
+#define FD_LAUNCHER   3
+#define FD_CLIENTS    4
+#define FD_ADMIN      5
+#define STOP_GRACE_MS 3000
+#define STORE_RESERVE (1u << 20)
+#define EXIT_USAGE    64
+#define EXIT_STORE    74
+
+struct program {
+	struct sup sup;
+	struct describe *describe;
+	struct event *sigterm, *sigint, *give_up;
+};
+
+static struct program program;
+
+_Noreturn static void
+usage(void)
+{
+	fprintf(stderr,
+	    "usage: supervisord -s STATEDIR [-o name=value ...]\n"
+	    "Started by browsertaskd only.\n");
+	exit(EXIT_USAGE);
+}
+
+static const char *
+read_arguments(int argc, char *argv[], struct settings *settings)
+{
+	const char *state_dir = NULL;
+	char why[256];
+	int ch;
+
+	settings_default(settings);
+	while ((ch = getopt(argc, argv, "s:o:")) != -1) {
+		switch (ch) {
+		case 's':
+			state_dir = optarg;
+			break;
+		case 'o':
+			if (!settings_assign(
+				settings, optarg, why, sizeof(why)))
+				fatal("-o %s", why);
+			break;
+		default:
+			usage();
+		}
+	}
+	if (state_dir == NULL || optind != argc)
+		usage();
+	return state_dir;
+}
+
+/* 0..5 are ours; anything else open was leaked by whoever started us. */
+static void
+check_descriptors(void)
+{
+	struct dirent *entry;
+	DIR *dir = opendir("/proc/self/fd");
+
+	for (int fd = FD_LAUNCHER; fd <= FD_ADMIN; fd++)
+		if (fd_set_cloexec(fd, 1) != 0)
+			fatal("descriptor %d is not open", fd);
+	if (dir == NULL)
+		fatal("/proc/self/fd: %s", strerror(errno));
+	while ((entry = readdir(dir)) != NULL) {
+		int fd = (int)strtonum(entry->d_name, 0, INT_MAX, NULL);
+
+		if (fd > FD_ADMIN && fd != dirfd(dir))
+			fatal("descriptor %d is open and should not be", fd);
+	}
+	closedir(dir);
+}
+
+static void
+open_store(struct sup *sup, const char *state_dir)
+{
+	struct store_options options = { .now_ms = clock_stamp_ms(),
+		.reserve_bytes = STORE_RESERVE,
+		.on_pending = turn_on_pending,
+		.on_pending_arg = sup->turn };
+	struct purge_result purged = { 0, 0, 0 };
+	struct store_error error;
+	enum store_err err;
+
+	if (store_open(state_dir, &options, &sup->store, &error) != STORE_OK) {
+		log_err("store in %s: %s: %s%s%s", state_dir, error.text,
+		    store_strerror(error.code), error.sys > 0 ? ": " : "",
+		    error.sys > 0 ? strerror(error.sys) : "");
+		exit(EXIT_STORE);
+	}
+	clock_set_floor(store_floor_ms(sup->store));
+	turn_set_store(sup->turn, sup->store);
+	err = store_purge(sup->store, &purged);
+	if (err != STORE_OK)
+		log_warn("purge: %s", store_strerror(err));
+	else if (purged.incoming + purged.artifacts + purged.spools > 0)
+		log_info("purged %u unfinished and %u unnamed artifacts, %u"
+			 " spools",
+		    purged.incoming, purged.artifacts, purged.spools);
+}
+
+/* Ending. */
+
+static void
+sup_exit(struct sup *sup, int code)
+{
+	sup->exit_code = code;
+	event_base_loopbreak(sup->base);
+}
+
+static void
+on_link_broken(void *arg)
+{
+	sup_exit(arg, 1);
+}
+
+static void
+on_idle(struct sup *sup)
+{
+	sup_exit(sup, 0);
+}
+
+static void
+on_give_up(evutil_socket_t fd, short what, void *arg)
+{
+	log_warn("stopping: grace period is over");
+	sup_exit(arg, 0);
+}
+
+static void
+on_signal(evutil_socket_t sig, short what, void *arg)
+{
+	struct timeval grace = { .tv_sec = STOP_GRACE_MS / 1000 };
+	struct sup *sup = arg;
+
+	if (sup->stopping)
+		return;
+	log_info("stopping");
+	sup->stopping = true;
+	evtimer_add(program.give_up, &grace);
+	tasks_stop(sup->tasks);
+	tasks_on_idle(sup->tasks, on_idle);
+}
+
+/* Starting. */
+
+static void
+serve(struct sup *sup)
+{
+	int error;
+
+	if (sup->serving || sup->stopping)
+		return;
+	error = clients_listen(sup->clients, FD_CLIENTS, FD_ADMIN);
+	if (error != 0) {
+		log_err("client sockets: %s", strerror(error));
+		sup_exit(sup, 1);
+		return;
+	}
+	sup->serving = true;
+	link_serving(sup->link);
+	tasks_pump(sup->tasks);
+	sweep_arm(sup->sweep);
+	log_info("serving, epoch %u", store_epoch(sup->store));
+}
+
+static void
+on_described(struct sup *sup, bool good)
+{
+	if (sup->stopping)
+		return;
+	if (!good || !recover_runs(sup)) {
+		sup_exit(sup, 1);
+		return;
+	}
+	/* Runs that a crash ended are terminal before anybody can ask. */
+	tasks_on_idle(sup->tasks, serve);
+}
+
+static bool
+make_parts(struct program *p)
+{
+	struct sup *sup = &p->sup;
+
+	sup->registry = registry_new();
+	sup->tasks = tasks_new(sup);
+	sup->sweep = sweep_new(sup);
+	sup->clients = clients_new(sup);
+	sup->link = link_new(sup->base, FD_LAUNCHER, on_link_broken, sup);
+	p->give_up = evtimer_new(sup->base, on_give_up, sup);
+	p->sigterm = evsignal_new(sup->base, SIGTERM, on_signal, sup);
+	p->sigint = evsignal_new(sup->base, SIGINT, on_signal, sup);
+	if (sup->registry == NULL || sup->tasks == NULL || sup->sweep == NULL ||
+	    sup->clients == NULL || sup->link == NULL || p->give_up == NULL ||
+	    p->sigterm == NULL || p->sigint == NULL)
+		return false;
+	evsignal_add(p->sigterm, NULL);
+	evsignal_add(p->sigint, NULL);
+	p->describe = describe_new(sup, on_described);
+	return p->describe != NULL;
+}
+
+static void
+free_parts(struct program *p)
+{
+	struct sup *sup = &p->sup;
+
+	clients_free(&sup->clients);
+	store_free(&sup->store);
+	tasks_free(&sup->tasks);
+	describe_free(&p->describe);
+	sweep_free(&sup->sweep);
+	link_free(&sup->link);
+	registry_free(&sup->registry);
+	turn_free(&sup->turn);
+	event_free(p->sigterm);
+	event_free(p->sigint);
+	event_free(p->give_up);
+	event_base_free(sup->base);
+}
+
+int
+main(int argc, char *argv[])
+{
+	struct sup *sup = &program.sup;
+	const char *state_dir;
+
+	log_init("supervisord", LOGL_INFO);
+	state_dir = read_arguments(argc, argv, &sup->settings);
+	if (sup->settings.debug)
+		log_init("supervisord", LOGL_DEBUG);
+	check_descriptors();
+	signal(SIGPIPE, SIG_IGN);
+	sup->started_mono_ms = clock_mono_ms();
+	sup->base = event_base_new();
+	sup->turn = sup->base == NULL ? NULL : turn_new(sup->base);
+	if (sup->turn == NULL)
+		fatal("no event loop");
+	open_store(sup, state_dir);
+	if (!make_parts(&program))
+		fatal("no memory");
+	setproctitle("running");
+	event_base_dispatch(sup->base);
+	free_parts(&program);
+	log_info("ends");
+	return sup->exit_code;
+}

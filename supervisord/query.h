@@ -1,0 +1,40 @@
+/*
+ * query: what clients ask without changing anything.
+ */
+#ifndef SUPERVISORD_QUERY_H
+#define SUPERVISORD_QUERY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ipc/msg.h"
+#include "storage/run.h"
+
+struct client;
+
+/* The handlers of the methods. */
+void query_templates(struct client *, uint32_t seq, const struct ipc_params *);
+void query_run(struct client *, uint32_t seq, const struct ipc_params *);
+void query_runs(struct client *, uint32_t seq, const struct ipc_params *);
+void query_profile(struct client *, uint32_t seq, const struct ipc_params *);
+
+/*
+ * For other handlers. These two answer the request with an error and return
+ * false when the id is none, or the run is not there or not this client's.
+ */
+bool query_run_id(struct client *, uint32_t seq, const struct ipc_params *,
+    struct ulid *ret_id);
+bool query_record(struct client *, uint32_t seq, const struct ulid *,
+    struct run_record *ret_rec);
+
+/* What an answer about a submission has besides the Run object. */
+struct query_submission {
+	enum run_mode mode;
+	bool deduplicated, mismatch;
+	bool brief; /* without result and error */
+};
+/* Answers with the run as committed; submission may be NULL. */
+void query_answer_run(struct client *, uint32_t seq, const struct ulid *,
+    const struct query_submission *);
+
+#endif

@@ -1,0 +1,218 @@
+/*
+ * The Run object, written by supervisord from what is committed.
+ */
+#include <string.h>
+
+#include "common/clock.h"
+#include "json/tape.h"
+#include "storage/artifact.h"
+#include "storage/store.h"
+#include "supervisord/reply.h"
+#include "supervisord/runjson.h"
+#include "supervisord/sup.h"
+#include "supervisord/task.h"
+#include "supervisord/taskresult.h"
+
+#define RUN_ARTIFACTS_MAX 64
+
+static void
+put_doc(struct json_writer *w, const char *key, struct store_txn *txn,
+    const struct run_record *rec, enum run_doc doc, const char *absent)
+{
+	const uint8_t *bytes;
+	size_t len;
+
+	if (run_doc_get(txn, &rec->id, doc, &bytes, &len) == STORE_OK)
+		json_put_raw(w, key, bytes, len);
+	else
+		json_put_raw(w, key, absent, strlen(absent));
+}
+
+struct artifact_collection {
+	struct artifact_row rows[RUN_ARTIFACTS_MAX];
+	size_t count;
+};
+
+static bool
+collect_artifact(
+    const struct ulid *id, const struct artifact_row *row, int err, void *arg)
+{
+	struct artifact_collection *c = arg;
+
+	if (err == STORE_OK)
+		c->rows[c->count++] = *row;
+	return c->count < RUN_ARTIFACTS_MAX;
+}
+
+/*
+ * The envelope without trace lines, for when its artifact is gone or too long
+ * for an answer.
+ */
+static void
+write_short_output(struct store_txn *txn, const struct run_record *rec,
+    const struct artifact_collection *arts, struct json_writer *w)
+{
+	char message[512] = "", step[STEP_NAME_CHARS + 1] = "start";
+	struct taskresult t = { .rec = rec,
+		.artifacts = arts->rows,
+		.nartifacts = arts->count,
+		.code = err_by_name(rec->error_code) };
+	const uint8_t *result = NULL, *steps = NULL, *error;
+	struct json_doc *doc = NULL;
+	struct json_val v;
+	size_t len;
+
+	if (run_doc_get(txn, &rec->id, RUN_DOC_ERROR, &error, &len) ==
+		STORE_OK &&
+	    json_parse(error, len, NULL, 0, &doc, NULL)) {
+		v = json_root(doc);
+		json_str_copy(
+		    json_obj_get(v, "message"), message, sizeof(message));
+		json_str_copy(
+		    json_obj_get(json_obj_get(v, "details"), "failedStep"),
+		    step, sizeof(step));
+		json_doc_free(&doc);
+	}
+	t.message = message;
+	t.failed_step = step;
+	run_doc_get(txn, &rec->id, RUN_DOC_RESULT, &result, &t.result_len);
+	run_doc_get(txn, &rec->id, RUN_DOC_STEPS, &steps, &t.steps_len);
+	t.result = result;
+	t.steps = steps;
+	taskresult_write(&t, w);
+}
+
+static bool
+read_artifact(struct sup *sup, struct store_txn *txn,
+    const struct artifact_row *row, struct buf *b)
+{
+	const uint8_t *bytes;
+	size_t len = (size_t)row->size;
+	uint8_t *room;
+
+	if (row->state == ARTIFACT_IN_ROW)
+		return artifact_bytes(txn, &row->id, &bytes, &len) ==
+		    STORE_OK &&
+		    buf_add(b, bytes, len);
+	if (row->state != ARTIFACT_IN_FILE || row->size > RUNJSON_OUTPUT_MAX)
+		return false;
+	room = buf_reserve(b, len);
+	if (room == NULL ||
+	    artifact_file_read(sup->store, row, 0, room, &len) != STORE_OK ||
+	    len != row->size)
+		return false;
+	b->len += len;
+	return true;
+}
+
+static void
+put_output(struct sup *sup, struct store_txn *txn, const struct run_record *rec,
+    const struct artifact_collection *arts, struct json_writer *w)
+{
+	const struct artifact_row *row = NULL;
+	struct buf b;
+
+	json_write_key(w, "output");
+	if (!run_status_terminal(rec->status)) {
+		json_write_null(w);
+		return;
+	}
+	for (size_t i = 0; i < arts->count; i++)
+		if (arts->rows[i].kind == ARTIFACT_TASK_RESULT)
+			row = &arts->rows[i];
+	buf_init(&b, RUNJSON_OUTPUT_MAX);
+	if (row != NULL && read_artifact(sup, txn, row, &b))
+		json_write_raw(w, b.data, b.len);
+	else
+		write_short_output(txn, rec, arts, w);
+	buf_clear(&b);
+}
+
+static void
+put_result(struct sup *sup, struct store_txn *txn, const struct run_record *rec,
+    unsigned parts, struct json_writer *w)
+{
+	struct artifact_collection arts = { .count = 0 };
+	bool good =
+	    rec->status == RUN_SUCCEEDED || rec->status == RUN_PARTIAL_SUCCESS;
+	bool bad = run_status_terminal(rec->status) && !good;
+
+	artifact_list(txn, &rec->id, collect_artifact, &arts);
+	if (good)
+		put_doc(w, "result", txn, rec, RUN_DOC_RESULT, "{}");
+	else
+		json_put_null(w, "result");
+	if (bad)
+		put_doc(w, "error", txn, rec, RUN_DOC_ERROR, "null");
+	else
+		json_put_null(w, "error");
+	json_write_key(w, "artifactIds");
+	json_write_begin_array(w);
+	for (size_t i = 0; i < arts.count; i++) {
+		char id[ID_CHARS + 1];
+
+		id_format("art_", &arts.rows[i].id, id);
+		json_write_str(w, id);
+	}
+	json_write_end_array(w);
+	put_doc(w, "warnings", txn, rec, RUN_DOC_WARNINGS, "[]");
+	if ((parts & RUNJSON_OUTPUT) != 0)
+		put_output(sup, txn, rec, &arts, w);
+}
+
+static void
+put_times(const struct run_record *rec, struct json_writer *w)
+{
+	int64_t now = rec->ended_ms != 0 ? rec->ended_ms : clock_stamp_ms();
+	int64_t began = rec->started_ms != 0 ? rec->started_ms : now;
+
+	json_write_key(w, "metrics");
+	json_write_begin_object(w);
+	json_put_int64(w, "elapsedMs", now > began ? now - began : 0);
+	json_put_int64(w, "queueMs",
+	    began > rec->created_ms ? began - rec->created_ms : 0);
+	json_write_end_object(w);
+	json_put_int64(w, "createdAt", rec->created_ms);
+	json_put_int64(w, "updatedAt", rec->updated_ms);
+	if (rec->started_ms != 0)
+		json_put_int64(w, "startedAt", rec->started_ms);
+	else
+		json_put_null(w, "startedAt");
+	if (rec->ended_ms != 0)
+		json_put_int64(w, "endedAt", rec->ended_ms);
+	else
+		json_put_null(w, "endedAt");
+}
+
+void
+runjson_write(struct sup *sup, struct store_txn *txn,
+    const struct run_record *rec, unsigned parts, struct json_writer *w)
+{
+	struct task *task;
+
+	json_put_id(w, "runId", "run_", &rec->id);
+	json_put_str(w, "templateId", rec->template_id);
+	json_put_str(w, "templateVersion", rec->template_version);
+	json_put_id(w, "sessionId", "sess_", &rec->session);
+	json_put_bool(w, "ownsSession", rec->owns_session);
+	json_put_str(w, "status", run_status_name(rec->status));
+	json_put_str(w, "phase", rec->phase[0] == '\0' ? NULL : rec->phase);
+	json_put_str(w, "mode", run_mode_name(rec->mode));
+	json_put_str(w, "priority", run_priority_name(rec->priority));
+	json_put_int64(w, "attempt", rec->attempt);
+	json_put_str(w, "traceId", rec->trace_id);
+	json_put_int64(w, "timeoutMs", rec->limit_ms);
+	json_write_key(w, "progress");
+	json_write_begin_object(w);
+	json_put_int64(w, "doneSteps", rec->done);
+	json_put_int64(w, "totalSteps", rec->total);
+	json_write_end_object(w);
+	put_times(rec, w);
+	if ((parts & RUNJSON_RESULT) != 0) {
+		task = tasks_find(sup->tasks, &rec->id);
+		if (task != NULL && rec->status == RUN_QUEUED)
+			json_put_int64(w, "queuePosition",
+			    (int64_t)tasks_position(sup->tasks, task));
+		put_result(sup, txn, rec, parts, w);
+	}
+}

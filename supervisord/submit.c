@@ -1,0 +1,468 @@
+/*
+ * Submissions, in supervisord. What can be refused is refused before anything
+ * is written. The key is looked up and reserved in the very transaction that
+ * creates the run, and the answer follows its commit; so there is one run per
+ * key, whatever crashes when.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "json/canon.h"
+#include "storage/idem.h"
+#include "storage/store.h"
+#include "supervisord/change.h"
+#include "supervisord/client.h"
+#include "supervisord/options.h"
+#include "supervisord/query.h"
+#include "supervisord/registry.h"
+#include "supervisord/submit.h"
+#include "supervisord/sup.h"
+#include "supervisord/task.h"
+
+/* A sync call waits so much longer than its run may take. */
+#define SYNC_MARGIN_MS 5000
+
+/* The guard's own refusals. */
+enum {
+	GUARD_KNOWN = STORE__MAX, /* the key stands for a run */
+	GUARD_REFUSED             /* no room for a new run */
+};
+
+/* One submission between its check and its answer. */
+struct submission {
+	struct watch *watch; /* who asked; NULL when they went away */
+	struct sup *sup;
+	const struct template *template;
+	struct options options;
+	struct run_record rec;
+	char name[ID_CHARS + 1];
+	struct refusal refusal; /* of a new run; a known key is answered */
+	uint8_t params[32];
+	struct json_doc *inputs, *option_doc;
+	struct buf inputs_text;
+	/* Set by the guard. */
+	struct ulid known;
+	bool mismatch;
+};
+
+static size_t submissions_pending; /* being committed */
+
+static void
+submission_free(struct submission **submission)
+{
+	struct submission *s = *submission;
+
+	if (s == NULL)
+		return;
+	json_doc_free(&s->inputs);
+	json_doc_free(&s->option_doc);
+	buf_clear(&s->inputs_text);
+	free(s);
+	*submission = NULL;
+}
+
+/* Checks. */
+
+static bool
+check_template(struct submission *s, const struct ipc_params *p)
+{
+	const char *id = ipc_str(p, F_TEMPLATE_ID);
+	const char *version = ipc_str(p, F_TEMPLATE_VERSION);
+	struct refusal *r = &s->refusal;
+
+	s->template = registry_find(s->sup->registry, id);
+	if (s->template == NULL)
+		return refuse(r, ERR_TEMPLATE_NOT_FOUND,
+		    "there is no template \"%s\"", id);
+	if (version != NULL && strcmp(version, s->template->version) != 0)
+		return refuse(r, ERR_TEMPLATE_VERSION_UNSUPPORTED,
+		    "template %s is served in version %s, not %s", id,
+		    s->template->version, version);
+	if (!s->template->local)
+		return refuse(r, ERR_TRUST_LEVEL_NOT_ALLOWED,
+		    "template %s does not allow the trust level local", id);
+	if (ipc_has(p, F_SESSION_ID))
+		return refuse(
+		    r, ERR_SESSION_NOT_FOUND, "no session of that id is kept");
+	return true;
+}
+
+static bool
+check_document(const void *json, size_t len, size_t max, const char *name,
+    struct json_doc **ret, struct refusal *r)
+{
+	struct json_limits limits = { max, LIMIT_JSON_DEPTH };
+	struct json_error error;
+
+	if (json_parse(json, len, &limits, JSON_DUP_ERROR, ret, &error))
+		return true;
+	return refuse(r, ERR_INVALID_PARAMETER, "/%s: %s (line %u, column %u)",
+	    name, error.message, error.line, error.column);
+}
+
+static bool
+check_options(struct submission *s, const struct ipc_params *p)
+{
+	size_t len;
+	const void *json = ipc_bin(p, F_OPTIONS, &len);
+
+	if (json != NULL &&
+	    !check_document(json, len, LIMIT_OPTIONS_BYTES, "options",
+		&s->option_doc, &s->refusal))
+		return false;
+	return options_read(json_root(s->option_doc), &s->options, &s->refusal);
+}
+
+/*
+ * inputs.trace_id is the caller's trace id, no input of the template: it is
+ * taken out, and used when it is a valid one.
+ */
+static bool
+take_trace_id(struct submission *s)
+{
+	struct json_val root = json_root(s->inputs);
+	char text[STORE_TRACE_CHARS + 1];
+	struct json_writer w;
+	struct json_iter it;
+
+	buf_init(&s->inputs_text, LIMIT_INPUT_BYTES);
+	json_writer_init(&w, &s->inputs_text);
+	json_write_begin_object(&w);
+	for (it = json_iter(root); json_iter_next(&it);) {
+		char *key;
+		size_t len;
+
+		if (json_str_eq(it.key, "trace_id")) {
+			if (s->options.trace_id[0] == '\0' &&
+			    json_str_copy(it.val, text, sizeof(text)) &&
+			    options_trace_valid(text))
+				strlcpy(s->options.trace_id, text,
+				    sizeof(s->options.trace_id));
+			continue;
+		}
+		key = json_str_dup(it.key, &len);
+		if (key == NULL)
+			return refuse(&s->refusal, ERR_INTERNAL, "no memory");
+		json_write_keyn(&w, key, len);
+		json_write_val(&w, it.val);
+		free(key);
+	}
+	json_write_end_object(&w);
+	return json_writer_finish(&w) ||
+	    refuse(&s->refusal, ERR_INVALID_PARAMETER,
+		"/inputs: more than %u bytes", LIMIT_INPUT_BYTES);
+}
+
+static bool
+check_inputs(struct submission *s, const struct ipc_params *p)
+{
+	struct refusal *r = &s->refusal;
+	struct schema_error error;
+	char text[sizeof(r->message)];
+	size_t len;
+	const void *json = ipc_bin(p, F_INPUTS, &len);
+
+	if (!check_document(
+		json, len, LIMIT_INPUT_BYTES, "inputs", &s->inputs, r))
+		return false;
+	if (!json_is_object(json_root(s->inputs)))
+		return refuse(
+		    r, ERR_INVALID_PARAMETER, "/inputs: expected an object");
+	if (!take_trace_id(s))
+		return false;
+	json_doc_free(&s->inputs);
+	if (!check_document(s->inputs_text.data, s->inputs_text.len,
+		LIMIT_INPUT_BYTES, "inputs", &s->inputs, r))
+		return false;
+	if (schema_validate(s->template->inputs, json_root(s->inputs), &error))
+		return true;
+	schema_error_text(&error, text, sizeof(text));
+	return refuse(r, ERR_INVALID_PARAMETER, "/inputs%s", text);
+}
+
+/* What stands against a new run just now, though the submission is right. */
+static void
+check_room(struct submission *s)
+{
+	struct sup *sup = s->sup;
+
+	if (sup->stopping)
+		refuse(&s->refusal, ERR_SHUTTING_DOWN,
+		    "the service is being stopped");
+	else if (tasks_queued(sup->tasks) + submissions_pending >=
+	    (size_t)sup->settings.maxQueuedRuns)
+		refuse(&s->refusal, ERR_QUEUE_FULL,
+		    "%lld runs are waiting already",
+		    (long long)sup->settings.maxQueuedRuns);
+	else if (!store_space_ok(sup->store, STORE_MIN_FREE_PERCENT,
+		     (uint64_t)sup->settings.minFreeBytes, NULL))
+		refuse(&s->refusal, ERR_STORAGE_FULL,
+		    "too little disk space is free");
+}
+
+/* The record. */
+
+static void
+make_trace_id(char ret[STORE_TRACE_CHARS + 1])
+{
+	uint8_t random[STORE_TRACE_CHARS / 2];
+
+	do {
+		arc4random_buf(random, sizeof(random));
+		for (size_t i = 0; i < sizeof(random); i++)
+			snprintf(ret + 2 * i, 3, "%02x", random[i]);
+	} while (!options_trace_valid(ret));
+}
+
+static bool
+digest_inputs(struct submission *s)
+{
+	struct buf canon;
+	bool good;
+
+	buf_init(&canon, 2 * LIMIT_INPUT_BYTES);
+	good = json_canon_add(json_root(s->inputs), &canon);
+	if (good)
+		store_digest(s->sup->store, canon.data, canon.len, s->params);
+	buf_clear(&canon);
+	return good || refuse(&s->refusal, ERR_INTERNAL, "no memory");
+}
+
+static void
+make_identity(struct submission *s, uid_t uid)
+{
+	char domain[16];
+	const char *parts[] = { domain, s->template->id, s->options.key, NULL };
+
+	if (s->options.key[0] == '\0')
+		return;
+	snprintf(domain, sizeof(domain), "%u", (unsigned)uid);
+	idem_identity(IDEM_MCP, parts, s->rec.identity);
+	s->rec.has_identity = true;
+}
+
+static bool
+make_record(struct submission *s, uid_t uid)
+{
+	struct tasks *tasks = s->sup->tasks;
+	struct run_record *rec = &s->rec;
+	const struct template *t = s->template;
+	int64_t now = clock_stamp_ms();
+	bool full = tasks_queued(tasks) + submissions_pending > 0 ||
+	    tasks_active(tasks) >= (size_t)s->sup->settings.maxConcurrentRuns;
+
+	rec->id = ulid_new(now);
+	rec->session = ulid_new(now);
+	rec->owns_session = true;
+	rec->uid = (uint32_t)uid;
+	strlcpy(rec->template_id, t->id, sizeof(rec->template_id));
+	strlcpy(
+	    rec->template_version, t->version, sizeof(rec->template_version));
+	rec->status = RUN_QUEUED;
+	rec->mode = options_mode(&s->options, t, json_root(s->inputs), full);
+	rec->priority = s->options.priority;
+	rec->attempt = 1;
+	rec->created_ms = ulid_time_ms(&rec->id);
+	rec->updated_ms = rec->created_ms;
+	rec->limit_ms =
+	    options_limit(&s->options, t, &s->sup->settings, rec->mode);
+	strlcpy(rec->facts_snapshot_id, s->options.facts_snapshot_id,
+	    sizeof(rec->facts_snapshot_id));
+	if (s->options.trace_id[0] == '\0')
+		make_trace_id(s->options.trace_id);
+	strlcpy(rec->trace_id, s->options.trace_id, sizeof(rec->trace_id));
+	make_identity(s, uid);
+	return digest_inputs(s);
+}
+
+/* In the transaction: the key decides before a new run does. */
+static int
+submit_guard(struct store_txn *txn, struct change *c)
+{
+	struct submission *s = c->arg;
+	struct idem_row row = {
+		.uid = s->rec.uid, .run = s->rec.id, .with_run = true
+	};
+	struct idem_row old;
+	struct run_record rec;
+	int64_t now = clock_stamp_ms();
+	int err = STORE_NOT_FOUND;
+
+	if (s->rec.has_identity)
+		err = idem_get(txn, s->rec.identity, now, &old);
+	if (err == STORE_OK && run_get(txn, &old.run, &rec) == STORE_OK &&
+	    !run_record_expired(&rec, now)) {
+		s->known = old.run;
+		s->mismatch =
+		    memcmp(old.params, s->params, sizeof(s->params)) != 0;
+		return GUARD_KNOWN;
+	}
+	if (err != STORE_OK && err != STORE_NOT_FOUND)
+		return err;
+	if (s->refusal.code != ERR_NONE)
+		return GUARD_REFUSED;
+	memcpy(row.params, s->params, sizeof(row.params));
+	return s->rec.has_identity
+	    ? idem_reserve(txn, s->rec.identity, now, &row)
+	    : STORE_OK;
+}
+
+/* Answers. */
+
+static void
+answer_now(struct watch *w, bool brief)
+{
+	struct query_submission how = { .mode = w->mode,
+		.deduplicated = w->deduplicated,
+		.mismatch = w->mismatch,
+		.brief = brief };
+
+	query_answer_run(w->client, w->seq, &w->run, &how);
+	watch_free(&w);
+}
+
+/* The queue took all of the time: like async. */
+static void
+submit_on_wait_over(int fd, short what, void *arg)
+{
+	answer_now(arg, true);
+}
+
+static void
+submit_answer(struct submission *s, const struct ulid *run, bool known)
+{
+	struct sup *sup = s->sup;
+	struct watch *w = s->watch;
+	struct task *task = tasks_find(sup->tasks, run);
+
+	if (w == NULL)
+		return;
+	w->run = *run;
+	w->mode = s->rec.mode;
+	w->deduplicated = known;
+	w->mismatch = known && s->mismatch;
+	if (w->mode != MODE_SYNC || task == NULL) {
+		answer_now(w, w->mode != MODE_SYNC);
+		return;
+	}
+	w->task = task;
+	TAILQ_INSERT_TAIL(&task->watches, w, by_task);
+	if (!watch_arm(w, sup->base,
+		sup->settings.syncTimeoutMs + SYNC_MARGIN_MS,
+		submit_on_wait_over))
+		answer_now(w, true);
+}
+
+void
+submit_end(struct task *task)
+{
+	struct watch *w, *next;
+
+	TAILQ_FOREACH_SAFE(w, &task->watches, by_task, next)
+		if (w->kind == WATCH_SYNC)
+			answer_now(w, false);
+}
+
+static void
+submit_reject(struct submission *s, enum err_code code, const char *message)
+{
+	if (s->watch == NULL)
+		return;
+	reply_error(s->watch->client, s->watch->seq, code, NULL, message);
+	watch_free(&s->watch);
+}
+
+static bool
+submit_done(struct sup *sup, struct change *c, int err)
+{
+	struct submission *s = c->arg;
+
+	submissions_pending--;
+	if (s->watch != NULL)
+		s->watch->owner = NULL;
+	if (err == STORE_OK) {
+		log_info("%s: created for uid %u, %s, limit %lld ms", s->name,
+		    s->rec.uid, s->rec.template_id, (long long)s->rec.limit_ms);
+		if (task_new(sup, &c->rec) == NULL)
+			log_err(
+			    "%s: no memory: it waits for a restart", s->name);
+		submit_answer(s, &s->rec.id, false);
+		tasks_pump(sup->tasks);
+	} else if (err == GUARD_KNOWN) {
+		submit_answer(s, &s->known, true);
+	} else if (err == GUARD_REFUSED) {
+		submit_reject(s, s->refusal.code, s->refusal.message);
+	} else {
+		submit_reject(s, reply_store_code(err), store_strerror(err));
+	}
+	submission_free(&s);
+	return false;
+}
+
+static bool
+submit_write(struct submission *s)
+{
+	struct change *c = change_new(s->sup, &s->rec, CHANGE_INSERT);
+	struct json_writer w;
+	struct buf data;
+	const uint8_t *raw;
+	size_t len;
+	bool good;
+
+	if (c == NULL)
+		return false;
+	buf_init(&data, EVENT_DOC_BYTES);
+	json_writer_init(&w, &data);
+	json_write_begin_object(&w);
+	json_put_str(&w, "templateId", s->rec.template_id);
+	json_put_str(&w, "mode", run_mode_name(s->rec.mode));
+	json_write_end_object(&w);
+	good = change_event(c, EVENT_RUN_CREATED, &data) &&
+	    change_doc(c, RUN_DOC_INPUTS, &s->inputs_text);
+	if (good && json_raw(json_root(s->option_doc), &raw, &len)) {
+		buf_init(&data, LIMIT_OPTIONS_BYTES);
+		good = buf_add(&data, raw, len) &&
+		    change_doc(c, RUN_DOC_OPTIONS, &data);
+		buf_clear(&data);
+	}
+	if (!good) {
+		change_free(&c);
+		return false;
+	}
+	c->guard = submit_guard;
+	submissions_pending++;
+	change_commit(c, submit_done, s);
+	return true;
+}
+
+void
+submit_run(struct client *client, uint32_t seq, const struct ipc_params *p)
+{
+	struct submission *s = calloc(1, sizeof(*s));
+
+	if (s == NULL) {
+		reply_error(client, seq, ERR_INTERNAL, NULL, "no memory");
+		return;
+	}
+	s->sup = client_sup(client);
+	if (!check_template(s, p) || !check_options(s, p) ||
+	    !check_inputs(s, p) || !make_record(s, client_uid(client))) {
+		reply_error(
+		    client, seq, s->refusal.code, NULL, s->refusal.message);
+		submission_free(&s);
+		return;
+	}
+	id_format("run_", &s->rec.id, s->name);
+	check_room(s);
+	s->watch = watch_new(WATCH_SYNC, client, NULL, &s->rec.id, seq);
+	if (s->watch != NULL)
+		s->watch->owner = &s->watch;
+	if (s->watch == NULL || !submit_write(s)) {
+		watch_free(&s->watch);
+		reply_error(client, seq, ERR_INTERNAL, NULL, "no memory");
+		submission_free(&s);
+	}
+}

@@ -1,0 +1,121 @@
+/*
+ * Retention in supervisord, driven by the store's expiry index.
+ */
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include <event2/event.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "storage/store.h"
+#include "storage/sweep.h"
+#include "supervisord/sup.h"
+#include "supervisord/sweep.h"
+
+#define SWEEP_BATCH    200
+#define SWEEP_MAX_MS   3600000 /* looks again at least once an hour */
+#define SWEEP_RETRY_MS 10000
+#define SWEEP_PAUSE_MS 10 /* between two batches: others come first */
+
+struct sweep {
+	struct sup *sup;
+	struct event *timer;
+	bool running;
+};
+
+static void
+sweep_in(struct sweep *s, int64_t ms)
+{
+	struct timeval tv;
+
+	if (ms < 0)
+		ms = 0;
+	if (ms > SWEEP_MAX_MS)
+		ms = SWEEP_MAX_MS;
+	tv.tv_sec = ms / 1000;
+	tv.tv_usec = ms % 1000 * 1000;
+	evtimer_add(s->timer, &tv);
+}
+
+void
+sweep_arm(struct sweep *s)
+{
+	struct store_txn *txn;
+	int64_t next_ms = 0;
+	int err;
+
+	if (s == NULL || s->running ||
+	    store_read_begin(s->sup->store, &txn) != STORE_OK)
+		return;
+	err = store_next_expiry(txn, &next_ms);
+	store_read_end(s->sup->store);
+	if (err == STORE_OK)
+		sweep_in(s, next_ms - clock_stamp_ms());
+}
+
+static void
+sweep_done(void *arg, int err, const struct sweep_result *result)
+{
+	struct sweep *s = arg;
+
+	s->running = false;
+	if (err == STORE_CLOSED)
+		return;
+	if (err != STORE_OK) {
+		log_warn("sweep: %s", store_strerror(err));
+		sweep_in(s, SWEEP_RETRY_MS);
+		return;
+	}
+	if (result->runs + result->artifacts > 0)
+		log_info("sweep: %u runs, %u artifacts", result->runs,
+		    result->artifacts);
+	if (result->more)
+		sweep_in(s, SWEEP_PAUSE_MS);
+	else
+		sweep_arm(s);
+}
+
+static void
+sweep_on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct sweep *s = arg;
+	enum store_err err;
+
+	if (s->running)
+		return;
+	s->running = true;
+	err = store_sweep(s->sup->store, clock_stamp_ms(),
+	    s->sup->settings.tombstoneTtlMs, SWEEP_BATCH, sweep_done, s);
+	if (err != STORE_OK) {
+		s->running = false;
+		sweep_in(s, SWEEP_RETRY_MS);
+	}
+}
+
+struct sweep *
+sweep_new(struct sup *sup)
+{
+	struct sweep *s = calloc(1, sizeof(*s));
+
+	if (s == NULL)
+		return NULL;
+	s->sup = sup;
+	s->timer = evtimer_new(sup->base, sweep_on_timer, s);
+	if (s->timer == NULL)
+		sweep_free(&s);
+	return s;
+}
+
+void
+sweep_free(struct sweep **sweep)
+{
+	struct sweep *s = *sweep;
+
+	if (s == NULL)
+		return;
+	if (s->timer != NULL)
+		event_free(s->timer);
+	free(s);
+	*sweep = NULL;
+}
