@@ -9,6 +9,8 @@ workerd_libworkerd_a_SOURCES = \
 	workerd/items.c \
 	workerd/lua_json.c \
 	workerd/lua_json.h \
+	workerd/lua_view.c \
+	workerd/lua_view.h \
 	workerd/report.c \
 	workerd/report.h \
 	workerd/run.c \

@@ -13,18 +13,13 @@
 #include "json/tape.h"
 #include "json/writer.h"
 #include "workerd/lua_json.h"
+#include "workerd/lua_view.h"
 #include "workerd/vm.h"
 
-#define VIEW_NAME    "json view"
 #define BUF_NAME     "json buffer"
 #define ARRAY_NAME   "json array"
 #define MAX_DEPTH    JSON_DEPTH_DEFAULT
 #define BYTES_A_STEP 64
-
-struct view {
-	struct json_doc *doc; /* NULL when another view owns it */
-	struct json_val val;
-};
 
 /* ---- decoding ---- */
 
@@ -239,22 +234,13 @@ write_table(lua_State *L, int index, struct json_writer *w)
 }
 
 static void
-write_view(lua_State *L, int index, struct json_writer *w)
+write_other(lua_State *L, int index, struct json_writer *w)
 {
-	const struct view *v;
-
-	if (lua_islightuserdata(L, index) && lua_touserdata(L, index) == NULL) {
+	if (lua_islightuserdata(L, index) && lua_touserdata(L, index) == NULL)
 		json_write_null(w);
-		return;
-	}
-	v = luaL_testudata(L, index, VIEW_NAME);
-	if (v == NULL)
+	else if (!lua_view_write(L, index, w))
 		luaL_error(
 		    L, "JSON: a %s has no text", luaL_typename(L, index));
-	else if (json_is_missing(v->val))
-		json_write_null(w);
-	else
-		json_write_val(w, v->val);
 }
 
 static void
@@ -285,7 +271,7 @@ write_value(lua_State *L, int index, struct json_writer *w)
 		write_table(L, index, w);
 		break;
 	default:
-		write_view(L, index, w);
+		write_other(L, index, w);
 		break;
 	}
 }
@@ -310,104 +296,7 @@ lua_json_encode(lua_State *L, int index)
 	lua_remove(L, -2);
 }
 
-/* ---- views ---- */
-
-void
-lua_json_push_view(lua_State *L, const char *text, size_t len)
-{
-	struct json_limits limits = { LUA_JSON_MAX_BYTES, JSON_DEPTH_DEFAULT };
-	struct json_error error;
-	struct view *v;
-
-	v = lua_newuserdatauv(L, sizeof(*v), 1);
-	memset(v, 0, sizeof(*v));
-	luaL_setmetatable(L, VIEW_NAME);
-	vm_charge(L, len / BYTES_A_STEP);
-	if (!json_parse((const uint8_t *)text, len, &limits, JSON_REPAIR_UTF8,
-		&v->doc, &error))
-		luaL_error(L, "not JSON: %s (byte %d)", error.message,
-		    (int)error.offset);
-	v->val = json_root(v->doc);
-}
-
-/* Follows the arguments from first on: names, or positions from 1. */
-static struct json_val
-walk(lua_State *L, int first)
-{
-	const struct view *v = luaL_checkudata(L, 1, VIEW_NAME);
-	struct json_val at = v->val;
-	int top = lua_gettop(L);
-
-	for (int i = first; i <= top; i++) {
-		size_t len;
-		const char *key;
-
-		if (lua_isinteger(L, i)) {
-			lua_Integer n = lua_tointeger(L, i);
-
-			at = json_arr_get(at, n < 1 ? SIZE_MAX : (size_t)n - 1);
-			continue;
-		}
-		key = luaL_checklstring(L, i, &len);
-		at = json_obj_getn(at, key, len);
-	}
-	return at;
-}
-
-static int
-view_get(lua_State *L)
-{
-	lua_json_push(L, walk(L, 2));
-	return 1;
-}
-
-static int
-view_len(lua_State *L)
-{
-	lua_pushinteger(L, (lua_Integer)json_len(walk(L, 2)));
-	return 1;
-}
-
-static int
-view_at(lua_State *L)
-{
-	struct json_val at = walk(L, 2);
-	struct view *sub;
-
-	if (json_is_missing(at)) {
-		lua_pushnil(L);
-		return 1;
-	}
-	sub = lua_newuserdatauv(L, sizeof(*sub), 1);
-	sub->doc = NULL;
-	sub->val = at;
-	luaL_setmetatable(L, VIEW_NAME);
-	lua_pushvalue(L, 1);
-	lua_setiuservalue(L, -2, 1);
-	return 1;
-}
-
-static int
-view_text(lua_State *L)
-{
-	const uint8_t *text;
-	size_t len;
-
-	if (json_raw(walk(L, 2), &text, &len))
-		lua_pushlstring(L, (const char *)text, len);
-	else
-		lua_pushnil(L);
-	return 1;
-}
-
-static int
-view_gc(lua_State *L)
-{
-	struct view *v = luaL_checkudata(L, 1, VIEW_NAME);
-
-	json_doc_free(&v->doc);
-	return 0;
-}
+/* ---- metatables ---- */
 
 static int
 buf_gc(lua_State *L)
@@ -416,8 +305,8 @@ buf_gc(lua_State *L)
 	return 0;
 }
 
-static void
-new_metatable(lua_State *L, const char *name, lua_CFunction gc)
+void
+lua_json_new_metatable(lua_State *L, const char *name, lua_CFunction gc)
 {
 	luaL_newmetatable(L, name);
 	lua_pushboolean(L, 0);
@@ -431,68 +320,14 @@ new_metatable(lua_State *L, const char *name, lua_CFunction gc)
 void
 lua_json_open(lua_State *L)
 {
-	static const luaL_Reg view_methods[] = { { "at", view_at },
-		{ "get", view_get }, { "len", view_len }, { "text", view_text },
-		{ NULL, NULL } };
-
-	new_metatable(L, ARRAY_NAME, NULL);
-	new_metatable(L, BUF_NAME, buf_gc);
-	new_metatable(L, VIEW_NAME, view_gc);
-	luaL_newlib(L, view_methods);
-	lua_setfield(L, -2, "__index");
-	lua_pop(L, 3);
-}
-
-/* ---- ctx.json ---- */
-
-static int
-lib_encode(lua_State *L)
-{
-	luaL_checkany(L, 1);
-	lua_json_encode(L, 1);
-	return 1;
-}
-
-static int
-lib_view(lua_State *L)
-{
-	size_t len;
-	const char *text = luaL_checklstring(L, 1, &len);
-
-	lua_json_push_view(L, text, len);
-	return 1;
-}
-
-static int
-lib_decode(lua_State *L)
-{
-	const struct view *v;
-
-	lib_view(L);
-	v = luaL_checkudata(L, -1, VIEW_NAME);
-	lua_json_push(L, v->val);
-	return 1;
-}
-
-static int
-lib_array(lua_State *L)
-{
-	if (lua_isnoneornil(L, 1)) {
-		lua_settop(L, 0);
-		lua_newtable(L);
-	}
-	luaL_checktype(L, 1, LUA_TTABLE);
-	lua_settop(L, 1);
-	luaL_setmetatable(L, ARRAY_NAME);
-	return 1;
+	lua_json_new_metatable(L, ARRAY_NAME, NULL);
+	lua_json_new_metatable(L, BUF_NAME, buf_gc);
+	lua_pop(L, 2);
+	lua_view_open(L);
 }
 
 void
-lua_json_push_lib(lua_State *L)
+lua_json_mark_array(lua_State *L)
 {
-	static const luaL_Reg functions[] = { { "array", lib_array },
-		{ "decode", lib_decode }, { "encode", lib_encode },
-		{ "raw", lib_view }, { NULL, NULL } };
-
-	luaL_newlib(L, functions);
+	luaL_setmetatable(L, ARRAY_NAME);
 }
