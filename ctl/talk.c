@@ -16,7 +16,7 @@
 
 #define PRETTY_BYTES_MAX (64u << 20)
 
-static void
+static void __attribute__((format(printf, 2, 0)))
 say(const char *who, const char *fmt, va_list ap)
 {
 	char text[2048];
