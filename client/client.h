@@ -1,7 +1,7 @@
 /*
  * client: the blocking client side of the control protocol, for programs that
  * people or agents start: find the service's socket, connect, hello, call, and
- * wait for notifications.
+ * wait for notifications. The program must ignore SIGPIPE.
  */
 #ifndef CLIENT_CLIENT_H
 #define CLIENT_CLIENT_H
