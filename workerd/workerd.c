@@ -7,6 +7,7 @@
  * ends the run.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -172,6 +173,7 @@ on_run_msg(struct worker *w, const struct ipc_params *p)
 	switch (p->msg) {
 	case MSG_W_RUN_BEGIN:
 		ok = run_begin(w->run, p, &why);
+		setproctitle("%s", w->run->id);
 		chan_set_phase(w->chan, PEER_RUN);
 		break;
 	case MSG_W_RUN_INPUT:
@@ -375,6 +377,9 @@ main(int argc, char **argv)
 	if (argc != 1 && !w.describing)
 		fatal("usage: workerd [--describe]; the launcher starts it");
 	check_fds(w.describing);
+	/* Writing to a browser that is gone is an error, not our end. */
+	(void)signal(SIGPIPE, SIG_IGN);
+	setproctitle("%s", w.describing ? "describing" : "idle");
 	w.base = event_base_new();
 	if (w.base == NULL)
 		fatal("no event loop");

@@ -142,6 +142,7 @@ start_all(struct drive *d)
 	if ((d->worker_pid = fork()) == 0) {
 		int fds[4] = { sock[1], from[0], to[1], secrets[0] };
 
+		(void)signal(SIGPIPE, SIG_DFL);
 		(void)dup2(null, 0);
 		(void)dup2(null, 1);
 		child_fds(fds, d->describe ? 1 : 4, 3);
