@@ -76,6 +76,7 @@ json_decimal_read(const uint8_t *text, size_t len)
 	size_t seen = 0;  /* digits since the first that is not 0 */
 	size_t point = 0; /* digits behind the point */
 	size_t zeros = 0; /* since the last that is not 0 */
+	int64_t first;    /* exponent of the first digit */
 	bool fraction = false;
 
 	d.negative = p < end && *p == '-';
@@ -101,6 +102,12 @@ json_decimal_read(const uint8_t *text, size_t len)
 		d.exp = read_exponent(p + 1, end);
 	d.ndigits = seen - zeros;
 	d.exp += (int64_t)zeros - (int64_t)point;
+	/* What json_decimal_add() writes must read back as the same. */
+	first = d.exp + (int64_t)d.ndigits - 1;
+	if (first > JSON_EXP_MAX)
+		d.exp -= first - JSON_EXP_MAX;
+	else if (first < -JSON_EXP_MAX)
+		d.exp += -JSON_EXP_MAX - first;
 	return d;
 }
 

@@ -14,8 +14,8 @@
 
 /*
  * sign * digits * 10^exp. digits points into the number's text (a '.' between
- * them is skipped), has no zeros at either end, and is empty for 0. Exponents
- * beyond +-JSON_EXP_MAX are taken as that.
+ * them is skipped), has no zeros at either end, and is empty for 0. If the first
+ * digit stands beyond 10^+-JSON_EXP_MAX it is taken to stand there.
  */
 struct json_decimal {
 	const uint8_t *digits;
