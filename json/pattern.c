@@ -19,6 +19,13 @@ struct pattern {
 	pcre2_match_context *context;
 };
 
+/* What one search has cost. */
+struct work {
+	size_t used;
+	size_t budget;
+	size_t at; /* offset in the text */
+};
+
 static pcre2_code *
 compile_translated(const struct buf *b, const char **ret_why)
 {
@@ -26,9 +33,11 @@ compile_translated(const struct buf *b, const char **ret_why)
 	PCRE2_SIZE offset;
 	pcre2_code *code;
 
-	code = pcre2_compile(b->data == NULL ? (PCRE2_SPTR) "" : b->data,
-	    b->len, PCRE2_UTF | PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C,
-	    &error, &offset, NULL);
+	code =
+	    pcre2_compile(b->data == NULL ? (PCRE2_SPTR) "" : b->data, b->len,
+		PCRE2_UTF | PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C |
+		    PCRE2_AUTO_CALLOUT,
+		&error, &offset, NULL);
 	if (code == NULL)
 		*ret_why = "not a supported regular expression";
 	return code;
@@ -95,14 +104,33 @@ pattern_bytes(const struct pattern *p)
 	return sizeof(*p) + size;
 }
 
-enum pattern_result
-pattern_search(struct pattern *p, const char *text, size_t len)
+/*
+ * PCRE2's own limit is counted anew at every place of the text and does not see
+ * long runs of one element, so the way through the text is added up here.
+ */
+static int
+count_work(pcre2_callout_block *block, void *arg)
 {
+	struct work *w = arg;
+	size_t at = block->current_position;
+
+	w->used += 1 + (at > w->at ? at - w->at : w->at - at);
+	w->at = at;
+	return w->used > w->budget ? PCRE2_ERROR_CALLOUT : 0;
+}
+
+enum pattern_result
+pattern_search(struct pattern *p, const char *text, size_t len, size_t budget,
+    size_t *ret_work)
+{
+	struct work work = { 0, budget, 0 };
 	int n;
 
 	MAGIC_CHECK(p, PATTERN_MAGIC);
+	pcre2_set_callout(p->context, count_work, &work);
 	n = pcre2_match(
 	    p->code, (PCRE2_SPTR)text, len, 0, 0, p->data, p->context);
+	*ret_work = work.used;
 	if (n >= 0)
 		return PATTERN_MATCH;
 	return n == PCRE2_ERROR_NOMATCH ? PATTERN_NO_MATCH : PATTERN_LIMIT;

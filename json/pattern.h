@@ -27,9 +27,12 @@ bool pattern_compile(
 void pattern_free(struct pattern **);
 /* Heap bytes it holds. */
 size_t pattern_bytes(const struct pattern *);
-/* Searches anywhere in the text (UTF-8). */
-enum pattern_result
-pattern_search(struct pattern *, const char *text, size_t len);
+/*
+ * Searches anywhere in the text (UTF-8). Gives up when more than so many bytes
+ * and elements of the expression were looked at; *ret_work is how many were.
+ */
+enum pattern_result pattern_search(struct pattern *, const char *text,
+    size_t len, size_t budget, size_t *ret_work);
 
 /* ECMA-262 to PCRE2: pattern_translate.c */
 bool pattern_translate(

@@ -4,6 +4,7 @@
  * neither nesting nor references recurse.
  */
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -169,61 +169,6 @@ schema_check_patterns(struct eval *ev, const struct node *node,
 	return true;
 }
 
-/* Differences between two short names: Levenshtein's distance, or 99. */
-static unsigned
-name_distance(const char *a, size_t na, const char *b, size_t nb)
-{
-	unsigned row[33];
-
-	if (na > 32 || nb > 32)
-		return 99;
-	for (size_t j = 0; j <= nb; j++)
-		row[j] = (unsigned)j;
-	for (size_t i = 1; i <= na; i++) {
-		unsigned diagonal = row[0];
-
-		row[0] = (unsigned)i;
-		for (size_t j = 1; j <= nb; j++) {
-			unsigned best = diagonal + (a[i - 1] != b[j - 1]);
-
-			diagonal = row[j];
-			if (row[j] + 1 < best)
-				best = row[j] + 1;
-			if (row[j - 1] + 1 < best)
-				best = row[j - 1] + 1;
-			row[j] = best;
-		}
-	}
-	return row[nb];
-}
-
-/* The property that was probably meant by key; missing if none. */
-static struct json_val
-guess_property(
-    const struct schema *s, const struct keyword *props, struct json_val key)
-{
-	struct json_val guess = json_root(NULL);
-	size_t na, nb;
-	const char *a = json_str_borrow(key, &na), *b;
-	unsigned best = 3;
-
-	for (size_t i = 0; a != NULL && props != NULL && i < props->count;
-	     i++) {
-		struct json_val name = s->parts[props->first + i].key;
-		unsigned distance;
-
-		b = json_str_borrow(name, &nb);
-		if (b == NULL)
-			continue;
-		distance = name_distance(a, na, b, nb);
-		if (distance < best && distance < nb) {
-			best = distance;
-			guess = name;
-		}
-	}
-	return guess;
-}
-
 static bool
 unknown_field(struct eval *ev, const struct keyword *props, struct json_val v,
     struct json_val key)
@@ -233,7 +178,7 @@ unknown_field(struct eval *ev, const struct keyword *props, struct json_val v,
 
 	if (ev->error == NULL)
 		return schema_mismatch(ev, v, "unknown field");
-	guess = guess_property(ev->schema, props, key);
+	guess = schema_guess(ev->schema, props, key);
 	schema_quote(key, name);
 	if (json_is_missing(guess))
 		return schema_mismatch(ev, v, "unknown field %s", name);

@@ -1,11 +1,15 @@
 /* Keywords that look at one value: types, numbers, strings, names, sizes. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "json/canon.h"
 #include "json/schema_int.h"
 #include "json/text.h"
+
+/* Looking at a byte of a text is less work than looking at a value. */
+#define WORK_PER_STEP 8
 
 static struct json_decimal
 decimal_of(struct json_val v)
@@ -25,7 +29,7 @@ spend_text(struct eval *ev, struct json_val v)
 	size_t len = 0;
 
 	json_raw(v, &raw, &len);
-	return schema_spend(ev, 1 + len / 32);
+	return schema_spend(ev, 1 + len / 8);
 }
 
 bool
@@ -280,7 +284,7 @@ schema_matches(struct eval *ev, struct pattern *p, struct json_val v)
 	enum pattern_result result;
 	const char *text;
 	char *copy = NULL;
-	size_t len;
+	size_t len, budget, work;
 
 	if (!spend_text(ev, v))
 		return false;
@@ -289,8 +293,11 @@ schema_matches(struct eval *ev, struct pattern *p, struct json_val v)
 		text = copy = json_str_dup(v, &len);
 	if (text == NULL)
 		return schema_stop(ev, SCHEMA_ERROR_MEMORY);
-	result = pattern_search(p, text, len);
+	budget = (SCHEMA_STEPS_MAX - ev->steps) * WORK_PER_STEP;
+	result = pattern_search(p, text, len, budget, &work);
 	free(copy);
+	if (!schema_spend(ev, work / WORK_PER_STEP))
+		return false;
 	if (result == PATTERN_LIMIT)
 		return schema_stop(ev, SCHEMA_ERROR_LIMIT);
 	return result == PATTERN_MATCH;

@@ -164,5 +164,8 @@ bool schema_mismatch(struct eval *, struct json_val v, const char *fmt, ...)
 /* A value's JSON text in at most SCHEMA_QUOTE bytes with its NUL. */
 #define SCHEMA_QUOTE 80
 const char *schema_quote(struct json_val, char dst[SCHEMA_QUOTE]);
+/* The property of a keyword (or NULL) that key was meant for; missing if none. */
+struct json_val schema_guess(
+    const struct schema *, const struct keyword *, struct json_val key);
 
 #endif
