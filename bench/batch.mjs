@@ -50,8 +50,9 @@ async function firstLine(stream) {
 // CPU seconds of a process tree, browsers left out. Sampled, since processes
 // end and their parents' sums would count the browser too.
 class CpuMeter {
-  constructor(pid) {
+  constructor(pid, onBrowser = () => {}) {
     this.pid = pid;
+    this.onBrowser = onBrowser;
     this.seen = new Map();
     this.before = 0;
     this.timer = setInterval(() => this.sample(), 40);
@@ -63,8 +64,10 @@ class CpuMeter {
       const pid = queue.pop();
       try {
         const exe = readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
-        if (/^(chromium|headless_shell|chrome)/.test(exe))
+        if (/^(chromium|headless_shell|chrome)/.test(exe)) {
+          this.onBrowser(pid);
           continue;
+        }
         const ns = readFileSync(`/proc/${pid}/schedstat`, 'utf8');
         this.seen.set(pid, Number(ns.split(' ')[0]) / 1e9);
         queue.push(...readFileSync(
@@ -117,8 +120,20 @@ class Service {
     });
   }
 
+  // The bare loop gets the flags of the service's own browser; puppeteer keeps
+  // what it gives its users.
+  noteFlags(pid) {
+    if (this.flags)
+      return;
+    const argv = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+    if (argv.length > 5 && !argv.some(a => a.startsWith('--type=')))
+      this.flags = argv.slice(1).filter(a => a &&
+        a !== '--remote-debugging-pipe' && !a.startsWith('--user-data-dir'))
+        .concat('--user-data-dir=' + join(work, 'profile'));
+  }
+
   async batch(urlFile, tabs) {
-    const meter = new CpuMeter(this.child.pid);
+    const meter = new CpuMeter(this.child.pid, pid => this.noteFlags(pid));
     const before = meter.total();
     const argv = ['submit', 'batch_extract_pages', 'urls=@' + urlFile,
       'concurrency:=' + tabs, '--mode', 'sync', '--json'];
@@ -175,16 +190,11 @@ async function main() {
   const service = new Service();
   await service.start();
 
-  // The bare loop gets the flags of the service's own browser; puppeteer
-  // keeps what it gives its users.
-  const flags = readFileSync(join(build, 'bench/flags'), 'utf8')
-    .split('\n').filter(Boolean)
-    .map(flag => flag.replace('PROFILE', join(work, 'profile')));
   const contenders = {
     'browsertaskd': tabs => service.batch(urlFile, tabs),
     'bare loop': tabs => peer(join(build, 'bench/bareloop'),
       ['-b', browser, '-k', tabs, '-u', urlFile, '-s', script, '--',
-        ...flags]),
+        ...service.flags]),
     'puppeteer, page per URL': tabs => peer(process.execPath,
       ['puppeteer-batch.mjs', browser, tabs, urlFile, script, 'fresh']),
     'puppeteer, kept pages': tabs => peer(process.execPath,

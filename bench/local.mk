@@ -1,1 +1,24 @@
-# bench/
+# bench/: measurements against peers; not part of the tests. bench/README.md.
+noinst_PROGRAMS += bench/bareloop
+bench_bareloop_SOURCES = bench/bareloop.c
+bench_bareloop_LDADD = common/libcommon.a $(BSD_LIBS)
+
+EXTRA_DIST += \
+	bench/README.md \
+	bench/batch.mjs \
+	bench/package-lock.json \
+	bench/package.json \
+	bench/puppeteer-batch.mjs \
+	bench/run
+
+# The extraction of batch_extract_pages as one expression, for the peers.
+noinst_DATA += bench/extract.js
+CLEANFILES += bench/extract.js
+bench/extract.js: page/common.js page/pagetype.js page/pageinfo.js \
+	    page/content.js
+	$(AM_V_GEN)$(MKDIR_P) bench && { echo '(function () {' && \
+	for part in common pagetype pageinfo content; do \
+		cat $(srcdir)/page/$$part.js; done && \
+	echo 'return extract({maxElements: 50, maxContentLength: 4000,' && \
+	echo 'pageInfo, content, readability: null})})()'; } >$@.tmp && \
+	mv $@.tmp $@

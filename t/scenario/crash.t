@@ -1,0 +1,177 @@
+#!/usr/bin/perl
+# kill -9 of every kind of process at random moments of a batch, as root and as
+# an ordinary user: nothing acknowledged is lost, no page of a journaled item is
+# fetched twice, no process is left, nothing hangs.
+#
+# ROUNDS (default 3) kills of each kind; SEED repeats a sequence.
+use strict;
+use warnings;
+use BrowserTask::Harness;
+use HTTP::Tiny;
+use JSON::PP qw(decode_json);
+use Test::More;
+use Time::HiRes qw(time sleep);
+
+my $rounds = $ENV{ROUNDS} // 3;
+my $seed = $ENV{SEED} // int(rand(1 << 30));
+my $pages = 24;
+srand $seed;
+diag "seed $seed";
+
+my $builddir = $ENV{builddir} // '.';
+open my $site, '-|', "$builddir/site/demosite" or die "demosite: $!";
+chomp(my $address = <$site>);
+$address =~ s{/$}{};
+my $site_pid = (grep { $_->{cmd} =~ /demosite/ } tree())[0]{pid};
+my $http = HTTP::Tiny->new;
+my $corpus = 0;
+
+# Fresh pages for every run, so that the site's log counts for it alone.
+sub urls {
+	return map { "$address/corpus/" . (1 + $corpus++ % 100) } 1 .. $pages;
+}
+
+sub fetched {
+	my $log = decode_json($http->get("$address/_log")->{content});
+	my $rows = ref $log eq 'HASH' ? $log->{requests} // $log->{log} : $log;
+	return map { $_->{path} => $_->{count} } @$rows;
+}
+
+sub ctl_json {
+	my ($i, @args) = @_;
+	my ($status, $out, $err) = $i->ctl(@args, '--json');
+	return eval { decode_json($out) } // { status => "none: $err" };
+}
+
+sub submit {
+	my ($i, $key, @urls) = @_;
+	$http->post("$address/_log/reset");
+	my $answer = ctl_json($i, 'submit', 'batch_extract_pages',
+	    (map { "urls=$_" } @urls), '--key', $key, '--mode', 'async');
+	like($answer->{runId} // '', qr/^run_/, "$key: acknowledged")
+	    or diag explain $answer;
+	return $answer->{runId};
+}
+
+sub events {
+	my ($i, $run) = @_;
+	my $answer = ctl_json($i, 'events', $run);
+	return @{ ref $answer eq 'HASH' ? $answer->{events} // [] : $answer };
+}
+
+# The indexes of the items that the service has said are done.
+sub items_done {
+	my ($i, $run) = @_;
+	return map { $_->{index} }
+	    grep { defined $_->{index} }
+	    map { $_->{data} // $_ } events($i, $run);
+}
+
+sub wait_done {
+	my ($i, $run, $n) = @_;
+	return wait_until(60, sub {
+		my $r = ctl_json($i, 'show', $run);
+		return ($r->{progress}{doneSteps} // 0) >= $n
+		    || ($r->{status} // '') !~ /^(queued|running)$/;
+	});
+}
+
+sub wait_ended {
+	my ($i, $run, $seconds) = @_;
+	my $r;
+	wait_until($seconds, sub {
+		$r = ctl_json($i, 'show', $run);
+		return ($r->{status} // '') =~
+		    /^(succeeded|partial_success|failed|canceled)$/;
+	});
+	return $r;
+}
+
+my %is = (
+	worker => qr{(^|/)workerd\b},
+	browser => qr{chromium(?!.*--type=)},
+	cell => qr{^cell\b|(^|/)cell\b},
+	supervisord => qr{(^|/)supervisord\b},
+);
+
+sub victim {
+	my ($i, $kind) = @_;
+	return $i->{pid} if $kind eq 'launcher';
+	my @found;
+	wait_until(20, sub {
+		@found = grep { $_->{cmd} =~ $is{$kind} && $_->{state} ne 'Z' }
+		    tree($i->{pid});
+	});
+	return $found[0]{pid};
+}
+
+sub check_continued {
+	my ($i, $run, $name, $done, @urls) = @_;
+	my $r = wait_ended($i, $run, 90);
+
+	is($r->{status}, 'succeeded', "$name: the run continues and succeeds")
+	    or diag explain($r), $i->log;
+	is($r->{result}{summary}{succeeded}, $pages, "$name: every page is read");
+	is(scalar @{ $r->{result}{items} // [] }, $pages,
+	    "$name: every item is there once");
+	my %count = fetched();
+	my @twice = grep {
+		my ($path) = $urls[$_] =~ m{(/corpus/.*)};
+		($count{$path} // 0) != 1
+	} @$done;
+	is("@twice", '', "$name: none of the " . @$done .
+	    ' journaled pages is fetched twice');
+}
+
+sub check_failed {
+	my ($i, $run, $name) = @_;
+	my $r = wait_ended($i, $run, 10);
+
+	is($r->{status}, 'failed', "$name: the run fails") or diag $i->log;
+	like($r->{error}{errorCode} // '', qr/^(PAGE_CRASHED|EXECUTION_ERROR)$/,
+	    "$name: with a reason: " . ($r->{error}{message} // ''));
+	ok($r->{error}{retryable}, "$name: that says retrying helps");
+}
+
+sub round {
+	my ($i, $kind, $name) = @_;
+	my @urls = urls();
+	my $run = submit($i, $name, @urls);
+
+	wait_done($i, $run, int rand($pages - 4));
+	sleep rand 0.05;
+	my @done = items_done($i, $run);
+	my $pid = victim($i, $kind);
+	my $killed = time;
+	ok(defined $pid && kill('KILL', $pid), "$name: killed after " . @done)
+	    or return;
+	if ($kind eq 'launcher') {
+		$i->wait(10);
+		is(left(2, $site_pid), '', "$name: nothing is left");
+		$i->start;
+	}
+	if ($kind =~ /supervisord|launcher/) {
+		check_continued($i, $run, $name, \@done, @urls);
+	} else {
+		check_failed($i, $run, $name);
+	}
+	note sprintf '%s: ended after %.2f s', $name, time - $killed;
+	my $again = ctl_json($i, 'submit', 'batch_extract_pages',
+	    (map { "urls=$_" } @urls), '--key', $name, '--mode', 'async');
+	is($again->{runId}, $run, "$name: its key still names the same run");
+}
+
+for my $mode (modes()) {
+	my $i = BrowserTask::Harness->new(mode => $mode)->start;
+	for my $kind (qw(worker browser cell supervisord launcher)) {
+		round($i, $kind, "$mode $kind $_") for 1 .. $rounds;
+	}
+	my @urls = urls();
+	my $r = wait_ended($i, submit($i, "$mode last", @urls), 60);
+	is($r->{status}, 'succeeded', "$mode: the service is as good as new");
+	is($i->stop, 0, "$mode: stops");
+	is(left(2, $site_pid), '', "$mode: nothing is left");
+}
+kill 'TERM', $site_pid;
+close $site;
+done_testing();
