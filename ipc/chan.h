@@ -4,7 +4,8 @@
  * workers a SOCK_SEQPACKET socket with one message per packet; the direction
  * it receives decides which.
  *
- * The program must ignore SIGPIPE. Whatever the peer does ends, at worst, in on_closed with a reason.
+ * The program must ignore SIGPIPE. Whatever the peer does ends, at worst, in
+ * on_closed with a reason.
  */
 #ifndef IPC_CHAN_H
 #define IPC_CHAN_H
