@@ -91,7 +91,9 @@ progress_take_event(struct progress *p, struct json_val event, int64_t mono_ms)
 
 	if (json_str_eq(type, "run_started")) {
 		snprintf(p->status, sizeof(p->status), "running");
+		/* Also when it starts again behind its journal. */
 		p->begun_ms = mono_ms;
+		p->base = p->total > 0 ? p->done : -1;
 		if (!p->live)
 			fprintf(stderr, "running\n");
 	}

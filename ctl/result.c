@@ -126,6 +126,8 @@ tell_failure(struct json_val run)
 	char *cause =
 	    text_of(json_obj_get(json_obj_get(error, "details"), "cause"));
 
+	if (cause != NULL && code != NULL && strcmp(cause, code) == 0)
+		cause[0] = '\0';
 	ctl_error("the run %s: %s (%s%s%s)",
 	    json_str_eq(json_obj_get(run, "status"), "canceled")
 		? "was canceled"
