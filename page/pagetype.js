@@ -59,7 +59,8 @@ function largestGroup() {
 }
 
 function proseOf() {
-  const prose = {long: 0, chars: 0, linkChars: 0};
+  const prose = {long: 0, together: 0, chars: 0, linkChars: 0};
+  const inParent = new Map();
   for (const p of document.querySelectorAll("p")) {
     if (spent())
       break;
@@ -67,8 +68,12 @@ function proseOf() {
     // A Chinese or Japanese character says about as much as three letters.
     const weight = /[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]/.test(p.textContent) ? 3 * n : n;
     prose.chars += weight;
-    if (weight >= 80)
-      prose.long++;
+    if (weight < 80)
+      continue;
+    const brothers = (inParent.get(p.parentNode) || 0) + 1;
+    inParent.set(p.parentNode, brothers);
+    prose.together = Math.max(prose.together, brothers);
+    prose.long++;
   }
   for (const a of document.querySelectorAll("a[href]")) {
     if (spent())
@@ -152,6 +157,7 @@ function pageType(items, counts) {
   const fields = s.text + s.areas + s.selects + s.toggles;
   const query = queryOf();
   const linkShare = bodyChars > 0 ? prose.linkChars / bodyChars : 0;
+  const teasers = document.querySelectorAll("h2 a,h3 a,h4 a,a h2,a h3,a h4").length;
   const paged = document.querySelector('[rel=next],[rel=prev],[class*=pagination],[class*=pager],nav[aria-label*="age"]') !== null;
   const has = (kind) => WORDS[kind].test(head);
   const yes = (cond, points) => (cond ? points : 0);
@@ -177,19 +183,19 @@ function pageType(items, counts) {
     form: fields < 2 ? 0 : yes(fields >= 3, 3) + yes(fields >= 5, 1) + yes(s.areas > 0, 1) +
       yes(has("contact"), 3) + yes((counts.form || 0) > 0, 1) + yes(WORDS.send.test(buttons), 1) +
       yes(prose.long > 5, -4) + yes(group > 15, -3) + yes(s.passwords > 0, -3),
-    article: yes(counts.article === 1, 2) + yes(prose.long >= 3, 3) + yes(prose.long >= 8, 2) +
+    article: yes(counts.article === 1, 2) + yes(prose.together >= 3, 3) + yes(prose.together >= 6, 2) +
       yes(prose.chars > 3000, 1) + yes(/article|blog/.test(ogType), 3) +
       yes(["Article", "NewsArticle", "BlogPosting", "ReportageNewsArticle", "ScholarlyArticle"]
         .some((t) => ld.has(t)), 3) +
       yes(document.querySelector("time[datetime],meta[name=author],meta[property='article:published_time'],[rel=author]") !== null, 1) +
       yes(linkShare < 0.3, 1) + yes(h1 !== null, 1) + yes(PATHS.article.test(path), 1) +
       yes(group > 20 && prose.chars < 4000, -4) + yes((counts.article || 0) > 3, -3) +
-      yes(prose.long < 2, -4),
+      yes(prose.together < 2, -4),
     list: yes(group >= 5, 2) + yes(group >= 10, 3) + yes(group >= 20, 2) +
-      yes(linkShare > 0.5, 2) + yes((counts.article || 0) >= 3, 2) + yes(paged, 1) +
+      yes(linkShare > 0.5, 2) + yes((counts.article || 0) >= 3, 2) + yes(paged, 1) + yes(teasers >= 8, 2) +
       yes(ld.has("ItemList") || ld.has("CollectionPage"), 3) + yes(PATHS.list.test(path), 1) +
       yes(prose.long > 8 && group < 20, -4) + yes(query !== "", -2),
-    email_inbox: yes(has("inbox"), 4) + yes(WORDS.inbox.test(links), 2) + yes(PATHS.inbox.test(path), 2) +
+    email_inbox: !has("inbox") && !PATHS.inbox.test(path) ? 0 : yes(has("inbox"), 4) + yes(WORDS.inbox.test(links), 2) + yes(PATHS.inbox.test(path), 2) +
       yes(WORDS.compose.test(buttons + links), 3) + yes(s.boxes >= 5 && group >= 5, 2) +
       yes(group < 5 && (counts.table || 0) === 0 && (counts.listitem || 0) < 5, -6),
     email_compose: s.to === 0 && s.subject === 0 ? 0 : yes(s.to > 0, 3) + yes(s.subject > 0, 2) +

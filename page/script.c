@@ -80,6 +80,30 @@ script_need_world(struct page *p)
 	    1, PAGE_NAVIGATE_TIMEOUT_MS, script_on_world_made, p);
 }
 
+/*
+ * An object or array by value is written {"result":{"type":"object","value":V}}
+ * and nothing else; then V need not be walked to be found.
+ */
+static bool
+script_split_value(struct json_span result, struct json_span *ret)
+{
+	static const char head[] =
+	    "{\"result\":{\"type\":\"object\",\"value\":";
+	const size_t head_len = sizeof(head) - 1;
+	const uint8_t *first = result.ptr + head_len, *last;
+
+	if (result.len < head_len + 4 ||
+	    memcmp(result.ptr, head, head_len) != 0)
+		return false;
+	last = result.ptr + result.len - 3;
+	if ((*first != '{' || *last != '}') && (*first != '[' || *last != ']'))
+		return false;
+	if (last[1] != '}' || last[2] != '}')
+		return false;
+	*ret = (struct json_span){ first, (size_t)(last - first) + 1 };
+	return true;
+}
+
 static void
 script_on_value(struct cdp *cdp, const struct cdp_reply *r, void *arg)
 {
@@ -100,6 +124,10 @@ script_on_value(struct cdp *cdp, const struct cdp_reply *r, void *arg)
 		/* The document went away under the script, or it ran out. */
 		p->context = 0;
 		page_finish(p, PAGE_SCRIPT_FAILED, r->message);
+		return;
+	}
+	if (script_split_value(r->result, &value)) {
+		page_finish_json(p, (const char *)value.ptr, value.len);
 		return;
 	}
 	if (json_span_member(r->result, "exceptionDetails", &value) ||

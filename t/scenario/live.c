@@ -163,7 +163,7 @@ live_site_start(struct live_site *s, const char *pages, const char **ret_why)
 	n = read(said[0], line, sizeof(line) - 1);
 	close(said[0]);
 	port = n > 0 ? strrchr(line, ':') : NULL;
-	s->port = port != NULL ? atoi(port + 1) : 0;
+	s->port = port != NULL ? (int)strtol(port + 1, NULL, 10) : 0;
 	*ret_why = "the demo site did not start";
 	return s->port > 0;
 }

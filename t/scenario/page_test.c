@@ -186,8 +186,9 @@ json_is(const char *path, const char *want)
 	strlcpy(copy, path, sizeof(copy));
 	for (word = strtok_r(copy, ".", &save); word != NULL;
 	     word = strtok_r(NULL, ".", &save))
-		v = json_is_array(v) ? json_arr_get(v, (size_t)atoi(word))
-				     : json_obj_get(v, word);
+		v = json_is_array(v)
+		    ? json_arr_get(v, (size_t)(int)strtol(word, NULL, 10))
+		    : json_obj_get(v, word);
 	if (json_is_string(v))
 		same = json_str_eq(v, want);
 	else {
@@ -341,7 +342,8 @@ kill_renderers(void)
 
 	while (proc != NULL && (e = readdir(proc)) != NULL) {
 		snprintf(path, sizeof(path), "/proc/%s/cmdline", e->d_name);
-		if (atoi(e->d_name) <= 0 || (f = fopen(path, "r")) == NULL)
+		if ((int)strtol(e->d_name, NULL, 10) <= 0 ||
+		    (f = fopen(path, "r")) == NULL)
 			continue;
 		n = fread(line, 1, sizeof(line) - 1, f);
 		fclose(f);
@@ -349,8 +351,8 @@ kill_renderers(void)
 			line[i] = line[i] == '\0' ? ' ' : line[i];
 		line[n] = '\0';
 		if (strstr(line, "--type=renderer") != NULL &&
-		    getpgid(atoi(e->d_name)) == chrome.pid)
-			kill(atoi(e->d_name), SIGKILL);
+		    getpgid((int)strtol(e->d_name, NULL, 10)) == chrome.pid)
+			kill((int)strtol(e->d_name, NULL, 10), SIGKILL);
 	}
 	if (proc != NULL)
 		closedir(proc);

@@ -65,7 +65,7 @@ serve(struct evhttp_request *req, void *arg)
 	struct buf b;
 
 	buf_init(&b, FILE_MAX);
-	if (atoi(slash + 1) == current && nnames > 0 &&
+	if ((int)strtol(slash + 1, NULL, 10) == current && nnames > 0 &&
 	    strncmp(evhttp_request_get_uri(req), "/test/", 6) == 0 &&
 	    slurp(names[current], "source.html", &b)) {
 		evbuffer_add(body, b.data, b.len);

@@ -204,6 +204,21 @@ test_answers(void)
 	turn(&f);
 	is_int(f.seen.replies, 3, "an answer twice, or to nobody, is dropped");
 	is_int(cdp_stats(f.cdp)->dropped, 2, "and counted");
+	call(&f, NULL, 1000);
+	SAY(&f, "{\"id\":4,\"result\":{\"a\":{\"sessionId\":\"X\"}}}");
+	call(&f, NULL, 1000);
+	SAY(&f,
+	    "{\"id\":5,\"result\":{\"s\":\",\\\"sessionId\\\":\\\"\"},"
+	    "\"sessionId\":\"S\"}");
+	call(&f, NULL, 1000);
+	SAY(&f,
+	    " { \"sessionId\" : \"S\", \"result\" : {\"z\":1}, \"id\" : 6 }");
+	turn(&f);
+	is_str(
+	    f.seen.text[3], "{\"a\":{\"sessionId\":\"X\"}}", "a name inside");
+	is_str(f.seen.text[4], "{\"s\":\",\\\"sessionId\\\":\\\"\"}",
+	    "the like in a string");
+	is_str(f.seen.text[5], "{\"z\":1}", "another order, white space");
 	fake_close(&f);
 }
 
