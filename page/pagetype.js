@@ -194,7 +194,7 @@ function pageType(items, counts) {
     list: yes(group >= 5, 2) + yes(group >= 10, 3) + yes(group >= 20, 2) +
       yes(linkShare > 0.5, 2) + yes((counts.article || 0) >= 3, 2) + yes(paged, 1) + yes(teasers >= 8, 2) +
       yes(ld.has("ItemList") || ld.has("CollectionPage"), 3) + yes(PATHS.list.test(path), 1) +
-      yes(prose.long > 8 && group < 20, -4) + yes(query !== "", -2),
+      yes(prose.together > 5 && group < 20, -4) + yes(query !== "", -2),
     email_inbox: !has("inbox") && !PATHS.inbox.test(path) ? 0 : yes(has("inbox"), 4) + yes(WORDS.inbox.test(links), 2) + yes(PATHS.inbox.test(path), 2) +
       yes(WORDS.compose.test(buttons + links), 3) + yes(s.boxes >= 5 && group >= 5, 2) +
       yes(group < 5 && (counts.table || 0) === 0 && (counts.listitem || 0) < 5, -6),

@@ -491,6 +491,45 @@ static const struct kind kinds[] = {
 	{ "unknown", "<p>Hello." },
 };
 
+static const struct {
+	const char *path;
+	const char *type;
+} demo_kinds[] = {
+	{ "/login", "login" },
+	{ "/register", "register" },
+	{ "/search", "search_engine" },
+	{ "/results", "search_results" },
+	{ "/article-ar", "article" },
+	{ "/article-ja", "article" },
+	{ "/news", "list" },
+	{ "/shop", "list" },
+	{ "/mail/inbox", "email_inbox" },
+	{ "/mail/compose", "email_compose" },
+	{ "/dashboard", "dashboard" },
+	{ "/settings", "settings" },
+	{ "/checkout", "checkout" },
+	{ "/missing", "unknown" },
+};
+
+static void
+test_demo_kinds(struct page *p)
+{
+	for (size_t i = 0; i < sizeof(demo_kinds) / sizeof(demo_kinds[0]);
+	     i++) {
+		go(p, demo_kinds[i].path, 0);
+		extract(p, (struct page_extract_options){ .page_info = true });
+		ok(json_is("pageInfo.type", demo_kinds[i].type), "%s: %s",
+		    demo_kinds[i].path, demo_kinds[i].type);
+	}
+	ok(strstr(seen.json, "\"regions\":[{") != NULL, "regions");
+	go(p, "/shop", 0);
+	extract(p,
+	    (struct page_extract_options){
+		.page_info = true, .max_elements = 1000 });
+	ok(json_is("pageInfo.elements.999.region", "main"), "1000 elements");
+	ok(json_is("pageInfo.elements.1000", ""), "and no more");
+}
+
 static void
 test_kinds(struct page *p)
 {
@@ -556,6 +595,7 @@ main(void)
 		test_eval(p);
 		test_extract(p);
 		test_kinds(p);
+		test_demo_kinds(p);
 		test_hang();
 		test_crash();
 		test_window();
