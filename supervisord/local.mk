@@ -77,3 +77,11 @@ supervisord_supervisord_LDADD = supervisord/libsupervisord.a \
 	storage/libstorage.a ipc/libipc.a json/libschema.a json/libjson.a launch/liblaunch.a \
 	model/libmodel.a common/libcommon.a $(EVENT_LIBS) $(MSGPACK_LIBS) \
 	$(LMDB_LIBS) $(PCRE2_LIBS) $(BSD_LIBS)
+
+# Stands in for workerd; sup.t runs it.
+check_PROGRAMS += t/scenario/scripted
+t_scenario_scripted_SOURCES = t/scenario/scripted.c
+t_scenario_scripted_LDADD = ipc/libipc.a json/libjson.a model/libmodel.a \
+	common/libcommon.a $(EVENT_LIBS) $(MSGPACK_LIBS) $(BSD_LIBS)
+TESTS += t/scenario/sup.t
+EXTRA_DIST += t/scenario/sup.t t/lib/BrowserTask/Client.pm

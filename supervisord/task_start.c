@@ -191,7 +191,7 @@ task_on_reaped(void *ctx, const struct worker_end *end)
 	evtimer_del(t->deadline);
 	t->lost = end->code;
 	strlcpy(t->lost_text, end->text, sizeof(t->lost_text));
-	if (t->abandoned && !t->end.given && t->rec.intent == INTENT_NONE) {
+	if (t->abandoned && !t->end.ok && t->rec.intent == INTENT_NONE) {
 		task_set_active(t, false);
 		tasks_check_idle(ts);
 		return;

@@ -152,7 +152,8 @@ tasks_stop(struct tasks *ts)
 	RB_FOREACH(t, task_tree, &ts->tree) {
 		if (t->stage != TASK_STARTING && t->stage != TASK_RUNNING)
 			continue;
-		t->abandoned = true;
+		/* What its worker says from here on is due to the stop. */
+		t->abandoned = !t->end.given;
 		if (t->worker != NULL)
 			worker_stop(t->worker, "shutdown");
 		else

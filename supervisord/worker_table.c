@@ -18,6 +18,8 @@
 #include "supervisord/sup.h"
 #include "supervisord/worker_int.h"
 
+#define PEER_WENT "closed by the peer"
+
 typedef void worker_fn(struct worker *, const struct input *);
 
 void
@@ -173,14 +175,19 @@ wi_browser_gone(struct worker *w, const struct input *in)
 		worker_arm(w->timer, BROWSER_GRACE_MS);
 }
 
+/* chan tells by its reason whether the peer went or was put out. */
 static void
 wi_lost(struct worker *w, const struct input *in)
 {
-	char text[128];
+	bool went = strncmp(in->reason, PEER_WENT, strlen(PEER_WENT)) == 0;
+	char text[sizeof(w->end.text)];
 
 	snprintf(text, sizeof(text), "worker: %s", in->reason);
-	worker_kill(w, w->browser_gone ? ERR_PAGE_CRASHED : ERR_WORKER_LOST,
-	    w->browser_gone ? "the browser ended" : text);
+	if (w->browser_gone)
+		worker_kill(w, ERR_PAGE_CRASHED, "the browser ended");
+	else
+		worker_kill(
+		    w, went ? ERR_WORKER_LOST : ERR_WORKER_PROTOCOL, text);
 }
 
 static void

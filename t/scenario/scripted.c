@@ -1,0 +1,404 @@
+/*
+ * scripted: stands in for workerd in tests of supervisord. It speaks the real
+ * worker protocol to the real supervisord, proves its browser like workerd does
+ * (one tab), and then does what the run's inputs say, one word at a time:
+ *
+ *   item, bad, big     the next item: good, failed, good with 150,000 bytes
+ *   step:N, done:N, stepfail:N   a step starts, ends, fails
+ *   warn, art, result  a warning, an artifact, a result document
+ *   hold               waits to be told to end, then ends
+ *   hold1              the same, but only in the first attempt
+ *   deaf               waits and does not end when told to
+ *   mute               waits and reads nothing, not even pings
+ *   exit               ends without a word
+ *   garbage            sends what is no message
+ *   early              sends a message its phase does not permit
+ *   crash              kills the browser, then holds
+ *   fail:CODE          ends the run as failed
+ *
+ * Three templates: scripted (restart-safe, of items), fragile (neither) and
+ * remote (not for local clients).
+ */
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "ipc/msg.h"
+#include "json/tape.h"
+#include "model/limits.h"
+
+enum {
+	FD_IPC = 3,
+	FD_CDP_IN,
+	FD_CDP_OUT
+};
+
+#define INPUT_BYTES (1u << 20)
+#define ITEMS_MAX   1000
+#define BIG_CHUNKS  3
+#define BIG_BYTES   50000
+#define COMMON_META                                                         \
+	"\"version\":\"1.2.3\",\"name\":\"N\",\"description\":\"D\","       \
+	"\"inputs\":{\"type\":\"object\",\"additionalProperties\":false,"   \
+	"\"required\":[\"do\"],\"properties\":{\"do\":{\"type\":\"array\"," \
+	"\"maxItems\":1000,\"items\":{\"type\":\"string\"}},"               \
+	"\"note\":{\"type\":\"string\"}}},\"outputs\":{},"                  \
+	"\"limits\":{\"maxTimeoutMs\":60000},"                              \
+	"\"executionMode\":\"auto\",\"syncUpTo\":{\"input\":\"do\","        \
+	"\"max\":3},\"resources\":\"text\","
+
+static const char *const metas[] = {
+	"{\"id\":\"scripted\"," COMMON_META
+	"\"trustLevelSupport\":[\"local\"],\"supportsPartialSuccess\":true,"
+	"\"partialSuccessThreshold\":0.5,\"restartSafe\":true,"
+	"\"items\":true}",
+	"{\"id\":\"fragile\"," COMMON_META
+	"\"trustLevelSupport\":[\"local\"],\"supportsPartialSuccess\":false,"
+	"\"restartSafe\":false,\"items\":false}",
+	"{\"id\":\"remote\"," COMMON_META "\"trustLevelSupport\":[\"remote\"]}",
+};
+
+static struct {
+	struct buf inputs;
+	bool done[ITEMS_MAX]; /* in an earlier attempt */
+	int64_t attempt;
+	uint32_t items, finished;
+	enum ipc_phase phase;
+	bool told; /* to end */
+} run = { .phase = PEER_HELLO };
+
+static void
+say(const struct ipc_params *p)
+{
+	char why[IPC_REASON_MAX];
+	struct buf b;
+
+	buf_init(&b, LIMIT_PACKET_BYTES);
+	if (!ipc_encode_note(&b, p, why) ||
+	    send(FD_IPC, b.data, b.len, MSG_NOSIGNAL) == -1)
+		_exit(70);
+	buf_clear(&b);
+}
+
+static void
+on_journal(const struct ipc_params *p)
+{
+	size_t len;
+	const uint8_t *at = ipc_bin(p, F_ENTRIES, &len);
+
+	for (; len >= 12; at += 12, len -= 12) {
+		uint32_t index = (uint32_t)at[2] << 8 | at[3];
+
+		if (index < ITEMS_MAX)
+			run.done[index] = true;
+	}
+}
+
+static void
+on_msg(const struct ipc_params *p)
+{
+	struct ipc_params answer;
+	const void *data;
+	size_t len;
+
+	switch (p->msg) {
+	case MSG_W_RUN_BEGIN:
+		run.attempt = ipc_int(p, F_ATTEMPT, 0);
+		run.phase = PEER_RUN;
+		break;
+	case MSG_W_RUN_INPUT:
+		data = ipc_bin(p, F_DATA, &len);
+		buf_add(&run.inputs, data, len);
+		break;
+	case MSG_W_RUN_JOURNAL:
+		on_journal(p);
+		break;
+	case MSG_W_PING:
+		ipc_params_init(&answer, MSG_S_PONG);
+		ipc_set_int(&answer, F_N, ipc_int(p, F_N, 0));
+		say(&answer);
+		break;
+	case MSG_W_RUN_CANCEL:
+		run.told = true;
+		break;
+	default:
+		break;
+	}
+}
+
+/* Reads until that message came; MSG__MAX: until told to end. */
+static void
+await(enum msg_id msg)
+{
+	static uint8_t bytes[LIMIT_PACKET_BYTES + 1];
+	struct ipc_gate gate = { .dir = IPC_DOWN };
+	char why[IPC_REASON_MAX];
+	struct ipc_msg m;
+	ssize_t n;
+
+	while (msg != MSG__MAX || !run.told) {
+		n = recv(FD_IPC, bytes, sizeof(bytes) - 1, 0);
+		if (n <= 0)
+			_exit(0);
+		gate.phase = run.phase;
+		if (ipc_decode(&gate, bytes, (size_t)n, &m, why) != IPC_OK)
+			_exit(71);
+		on_msg(&m.params);
+		if (m.params.msg == msg)
+			return;
+	}
+}
+
+/* One tab, so that there is a renderer whose sandbox can be seen. */
+static void
+open_tab(void)
+{
+	static const char command[] =
+	    "{\"id\":1,\"method\":\"Target.createTarget\","
+	    "\"params\":{\"url\":\"about:blank\"}}";
+	char c = 'x', seen[8] = "";
+
+	if (write(FD_CDP_OUT, command, sizeof(command)) == -1)
+		_exit(72);
+	while (strcmp(seen, "\"id\":1,") != 0) {
+		if (read(FD_CDP_IN, &c, 1) != 1)
+			_exit(73);
+		memmove(seen, seen + 1, 6);
+		seen[6] = c;
+	}
+}
+
+static void
+describe(void)
+{
+	struct ipc_params p;
+
+	run.phase = PEER_DESCRIBE;
+	await(MSG_W_DESCRIBE);
+	for (size_t i = 0; i < sizeof(metas) / sizeof(metas[0]); i++) {
+		ipc_params_init(&p, MSG_S_TEMPLATE_META);
+		ipc_set_bin(&p, F_DATA, metas[i], strlen(metas[i]));
+		ipc_set_bool(&p, F_LAST, true);
+		say(&p);
+	}
+	ipc_params_init(&p, MSG_S_DESCRIBE_DONE);
+	say(&p);
+	_exit(0);
+}
+
+static void
+send_end(bool good, const char *code)
+{
+	struct ipc_params p;
+
+	ipc_params_init(&p, MSG_S_RUN_END);
+	ipc_set_bool(&p, F_SUCCESS, good);
+	if (code != NULL) {
+		ipc_set_str(&p, F_ERROR_CODE, code);
+		ipc_set_str(&p, F_MESSAGE, "as the script says");
+	}
+	say(&p);
+	_exit(0);
+}
+
+static void
+send_part(uint32_t index, const char *text, size_t len)
+{
+	struct ipc_params p;
+
+	ipc_params_init(&p, MSG_S_ITEM_DATA);
+	ipc_set_int(&p, F_INDEX, index);
+	ipc_set_int(&p, F_PART, 0);
+	ipc_set_bin(&p, F_DATA, text, len);
+	say(&p);
+}
+
+static void
+send_item(bool good, bool big)
+{
+	static char filler[BIG_BYTES];
+	uint32_t index = run.items++;
+	struct ipc_params p;
+	char text[64];
+
+	run.finished++;
+	if (run.done[index])
+		return;
+	snprintf(text, sizeof(text), "{\"i\":%u,\"attempt\":%d}", index,
+	    (int)run.attempt);
+	if (!big) {
+		send_part(index, text, strlen(text));
+	} else {
+		memset(filler, ' ', sizeof(filler));
+		for (int i = 0; i < BIG_CHUNKS; i++)
+			send_part(index, filler, sizeof(filler));
+		send_part(index, "1", 1);
+	}
+	ipc_params_init(&p, MSG_S_ITEM_END);
+	ipc_set_int(&p, F_INDEX, index);
+	ipc_set_bin(&p, F_DIGEST, "\1\2\3\4\5\6\7\10", 8);
+	ipc_set_bool(&p, F_SUCCESS, good);
+	ipc_set_bin(&p, F_RECORD, text, strlen(text));
+	ipc_set_int(&p, F_DONE, run.finished);
+	say(&p);
+}
+
+static void
+send_step(const char *name, enum msg_id msg, bool good)
+{
+	struct ipc_params p;
+
+	ipc_params_init(&p, msg);
+	ipc_set_str(&p, F_NAME, name);
+	if (msg == MSG_S_STEP_END) {
+		ipc_set_bool(&p, F_SUCCESS, good);
+		ipc_set_int(&p, F_DURATION_MS, 7);
+		if (!good)
+			ipc_set_str(&p, F_ERROR_CODE, "ELEMENT_NOT_FOUND");
+	}
+	say(&p);
+}
+
+static void
+send_artifact(void)
+{
+	struct ipc_params p;
+
+	ipc_params_init(&p, MSG_S_ARTIFACT_DATA);
+	ipc_set_int(&p, F_SLOT, 2);
+	ipc_set_bin(&p, F_DATA, "a\xc3\xa9z", 4);
+	say(&p);
+	ipc_params_init(&p, MSG_S_ARTIFACT_END);
+	ipc_set_int(&p, F_SLOT, 2);
+	ipc_set_str(&p, F_KIND, "markdown");
+	ipc_set_str(&p, F_MIME, "text/markdown");
+	ipc_set_str(&p, F_NAME, "note.md");
+	say(&p);
+}
+
+static void
+hold(void)
+{
+	await(MSG__MAX);
+	send_end(false, "RUN_CANCELED");
+}
+
+static void
+crash_browser(void)
+{
+	static const char command[] = "{\"id\":2,\"method\":\"Browser.crash\"}";
+
+	if (write(FD_CDP_OUT, command, sizeof(command)) == -1)
+		_exit(74);
+	hold();
+}
+
+static void
+obey(const char *word)
+{
+	struct ipc_params p;
+
+	if (strcmp(word, "item") == 0 || strcmp(word, "big") == 0) {
+		send_item(true, word[0] == 'b');
+	} else if (strcmp(word, "bad") == 0) {
+		send_item(false, false);
+	} else if (strncmp(word, "step:", 5) == 0) {
+		send_step(word + 5, MSG_S_STEP_START, true);
+	} else if (strncmp(word, "done:", 5) == 0) {
+		send_step(word + 5, MSG_S_STEP_END, true);
+	} else if (strncmp(word, "stepfail:", 9) == 0) {
+		send_step(word + 9, MSG_S_STEP_END, false);
+	} else if (strcmp(word, "warn") == 0) {
+		ipc_params_init(&p, MSG_S_WARNING);
+		ipc_set_str(&p, F_TEXT, "take care");
+		say(&p);
+	} else if (strcmp(word, "art") == 0) {
+		send_artifact();
+	} else if (strcmp(word, "result") == 0) {
+		ipc_params_init(&p, MSG_S_RESULT_DATA);
+		ipc_set_bin(&p, F_DATA, "{\"answer\":42}", 13);
+		say(&p);
+	} else if (strcmp(word, "hold") == 0 ||
+	    (strcmp(word, "hold1") == 0 && run.attempt == 1)) {
+		hold();
+	} else if (strcmp(word, "mute") == 0) {
+		for (;;)
+			pause();
+	} else if (strcmp(word, "deaf") == 0) {
+		for (;;)
+			await(MSG_W_DESCRIBE);
+	} else if (strcmp(word, "exit") == 0) {
+		_exit(3);
+	} else if (strcmp(word, "garbage") == 0) {
+		send(FD_IPC, "\xc1\xc1", 2, MSG_NOSIGNAL);
+		hold();
+	} else if (strcmp(word, "early") == 0) {
+		ipc_params_init(&p, MSG_S_DESCRIBE_DONE);
+		say(&p);
+		hold();
+	} else if (strcmp(word, "crash") == 0) {
+		crash_browser();
+	} else if (strncmp(word, "fail:", 5) == 0) {
+		send_end(false, word + 5);
+	}
+}
+
+static void
+declare(struct json_val script)
+{
+	struct ipc_params p;
+	struct json_iter it;
+	int64_t total = 0;
+
+	for (it = json_iter(script); json_iter_next(&it);)
+		total += json_str_eq(it.val, "item") ||
+		    json_str_eq(it.val, "bad") || json_str_eq(it.val, "big");
+	ipc_params_init(&p, MSG_S_TOTAL);
+	ipc_set_int(&p, F_TOTAL, total);
+	say(&p);
+	ipc_params_init(&p, MSG_S_COLLECT);
+	ipc_set_int(&p, F_PART, 0);
+	ipc_set_str(&p, F_KIND, "extraction");
+	ipc_set_str(&p, F_MIME, "application/json");
+	ipc_set_str(&p, F_NAME, "items.json");
+	ipc_set_bin(&p, F_PREFIX, "[", 1);
+	ipc_set_bin(&p, F_SEPARATOR, ",", 1);
+	ipc_set_bin(&p, F_SUFFIX, "]", 1);
+	say(&p);
+}
+
+int
+main(int argc, char *argv[])
+{
+	struct json_doc *doc;
+	struct json_val script;
+	struct json_iter it;
+	struct ipc_params p;
+	char word[128];
+
+	buf_init(&run.inputs, INPUT_BYTES);
+	await(MSG_W_HELLO);
+	ipc_params_init(&p, MSG_S_HELLO);
+	ipc_set_int(&p, F_PROTO, IPC_PROTO_WORKER);
+	say(&p);
+	if (argc > 1 && strcmp(argv[1], "--describe") == 0)
+		describe();
+	run.phase = PEER_IDLE;
+	open_tab();
+	ipc_params_init(&p, MSG_S_READY);
+	ipc_set_str(&p, F_PRODUCT, "scripted");
+	say(&p);
+	await(MSG_W_RUN_GO);
+	if (!json_parse(run.inputs.data, run.inputs.len, NULL, 0, &doc, NULL))
+		_exit(75);
+	script = json_obj_get(json_root(doc), "do");
+	declare(script);
+	for (it = json_iter(script); json_iter_next(&it);)
+		if (json_str_copy(it.val, word, sizeof(word)))
+			obey(word);
+	send_end(true, NULL);
+}
