@@ -12,7 +12,7 @@ use Test::More;
 
 my $build = $ENV{builddir} // die "builddir is not set\n";
 my $chromium = $ENV{CHROMIUM_DIR} // '/usr/lib/chromium';
-my ($browser) = grep { -x } map { "$chromium/$_" }
+our ($browser) = grep { -x } map { "$chromium/$_" }
     qw(chromium-headless-shell chromium);
 plan skip_all => 'no Chromium is installed' unless defined $browser;
 
@@ -171,6 +171,22 @@ sub deaths {
 	is($said->{exit}[0], 1, 'and says that it was not done');
 }
 
+sub refusals {
+	my $said = drive({ urls => [ "$site/corpus/1" ] }, '-g');
+	is($said->{exit}[0], 1, 'run.go before the inputs ends the worker');
+	ok(!$said->{'run.end'}, 'without a word about a run');
+
+	$said = drive({ urls => [ "$site/corpus/1" ] }, '-t', 'none');
+	like($said->{'run.end'}[0], qr/^0 TEMPLATE_NOT_FOUND /,
+	    'a template it does not have');
+
+	local $browser = '/bin/false';
+	$said = drive({ urls => [ "$site/corpus/1" ] });
+	like($said->{'run.end'}[0], qr/^0 BROWSER_START_FAILED /,
+	    'a browser that does not start');
+	is($said->{exit}[0], 0, 'and the worker exits');
+}
+
 sub slow_reader {
 	my $said = drive({ urls => [ map { "$site/corpus/$_" } 1 .. 60 ],
 	    extract => { maxContentLength => 50000, maxElements => 1000 },
@@ -197,6 +213,7 @@ batch();
 journal();
 cancel();
 deaths();
+refusals();
 slow_reader();
 cost();
 close $site_in;

@@ -4,10 +4,10 @@
  * with its own sandbox) and the worker, speaks the worker protocol and prints
  * one line per message.
  *
- * usage: workerdrive [-b BROWSER] [-c ITEMS:REASON] [-d] [-h MS] [-j I:HEX]
+ * usage: workerdrive [-b BROWSER] [-c ITEMS:REASON] [-dg] [-h MS] [-j I:HEX]
  *     [-k ITEMS] [-o DIR] [-t TEMPLATE] [-x ITEMS] WORKERD <INPUTS
  * -c cancels, -k kills the browser, -x closes the channel after so many items
- * (0: right after run.go); -d describes; -h reads nothing for so long after
+ * (0: right after run.go); -d describes; -g says run.go too early; -h reads nothing for so long after
  * run.go; -j is a journal row; -o gets the artifacts.
  */
 #include <sys/resource.h>
@@ -46,7 +46,7 @@ struct drive {
 	char names[2][129];
 	const char *browser, *workerd, *template_id, *out, *reason;
 	int cancel_at, kill_at, close_at, hold_ms;
-	bool describe, ended;
+	bool describe, breach, ended;
 	int items;
 	int64_t acted_ms;
 	pid_t worker_pid, browser_pid;
@@ -209,6 +209,11 @@ send_run(struct drive *d)
 	ipc_set_int(&p, F_MAX_TABS, 20);
 	send_note(d, &p);
 	chan_set_phase(d->chan, PEER_RUN);
+	if (d->breach) {
+		ipc_params_init(&p, MSG_W_RUN_GO);
+		send_note(d, &p);
+		return;
+	}
 	do {
 		size_t n = d->inputs.len - at;
 
@@ -491,7 +496,7 @@ read_options(struct drive *d, int argc, char **argv)
 
 	d->cancel_at = d->kill_at = d->close_at = -1;
 	d->template_id = "batch_extract_pages";
-	while ((c = getopt(argc, argv, "b:c:dh:j:k:o:t:x:")) != -1) {
+	while ((c = getopt(argc, argv, "b:c:dgh:j:k:o:t:x:")) != -1) {
 		long n = optarg == NULL ? 0 : strtol(optarg, NULL, 10);
 
 		switch (c) {
@@ -504,6 +509,9 @@ read_options(struct drive *d, int argc, char **argv)
 			break;
 		case 'd':
 			d->describe = true;
+			break;
+		case 'g':
+			d->breach = true;
 			break;
 		case 'h':
 			d->hold_ms = (int)n;
