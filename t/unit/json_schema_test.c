@@ -170,22 +170,13 @@ test_slow_pattern(void)
 	free(text);
 }
 
+/* 2^30 ways through a ladder of references. */
 static void
-test_budgets(void)
+test_ladder(void)
 {
-	static const char tree[] = "{\"$ref\":\"#/$defs/t\",\"$defs\":{\"t\":"
-				   "{\"properties\":{\"n\":{\"$ref\":"
-				   "\"#/$defs/t\"}},\"maxProperties\":1}}}";
-	char *big = malloc(SCHEMA_BYTES_MAX + 100);
-	char text[4096], value[512] = "1";
+	char text[4096];
 	size_t len = 0;
 
-	expect("{\"$ref\":\"#\"}", "1", "checking this takes too much work");
-	expect("{\"pattern\":\"^(a+)+$\"}",
-	    "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!\"",
-	    "checking this takes too much work");
-	test_slow_pattern();
-	/* 2^30 ways through a ladder of references. */
 	for (int i = 0; i < 30; i++)
 		len += (size_t)snprintf(text + len, sizeof(text) - len,
 		    "%s\"d%d\":{\"allOf\":[{\"$ref\":\"#/$defs/d%d\"},"
@@ -194,29 +185,51 @@ test_budgets(void)
 		    i + 1, i + 1);
 	snprintf(text + len, sizeof(text) - len, ",\"d30\":true}}");
 	expect(text, "1", "checking this takes too much work");
-	len = 0;
-	for (int i = 0; i < 60; i++)
+}
+
+/* A schema or value of n levels: open n times, what is inside, '}' n times. */
+static const char *
+nested(const char *open, int n, const char *inside)
+{
+	static char text[4096];
+	size_t len = 0;
+
+	for (int i = 0; i < n; i++)
 		len += (size_t)snprintf(
-		    value + len, sizeof(value) - len, "{\"n\":");
-	len += (size_t)snprintf(value + len, sizeof(value) - len, "{}");
-	memset(value + len, '}', 60);
-	value[len + 60] = '\0';
-	expect(tree, value, NULL);
-	if (big == NULL)
-		return;
-	len = (size_t)sprintf(big, "{\"title\":\"");
-	memset(big + len, 'x', SCHEMA_BYTES_MAX);
-	strcpy(big + len + SCHEMA_BYTES_MAX, "\"}");
-	expect_refused(big, SCHEMA_ERROR_LIMIT,
-	    "line 1, column 1 of the schema: longer than allowed");
-	free(big);
-	memset(text, 0, sizeof(text));
-	for (int i = 0; i < 33; i++)
-		strcat(text, "{\"not\":");
-	strcat(text, "{}");
-	memset(text + strlen(text), '}', 33);
-	expect_refused(text, SCHEMA_ERROR_LIMIT,
+		    text + len, sizeof(text) - len, "%s", open);
+	len += (size_t)snprintf(text + len, sizeof(text) - len, "%s", inside);
+	for (int i = 0; i < n; i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "}");
+	return text;
+}
+
+static void
+test_budgets(void)
+{
+	static const char tree[] = "{\"$ref\":\"#/$defs/t\",\"$defs\":{\"t\":"
+				   "{\"properties\":{\"n\":{\"$ref\":"
+				   "\"#/$defs/t\"}},\"maxProperties\":1}}}";
+	struct buf big;
+	size_t len;
+	char *text;
+
+	expect("{\"$ref\":\"#\"}", "1", "checking this takes too much work");
+	expect("{\"pattern\":\"^(a+)+$\"}",
+	    "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!\"",
+	    "checking this takes too much work");
+	test_slow_pattern();
+	test_ladder();
+	expect(tree, nested("{\"n\":", 60, "{}"), NULL);
+	expect_refused(nested("{\"not\":", 33, "{}"), SCHEMA_ERROR_LIMIT,
 	    "line 1, column 225 of the schema: nested too deep");
+	buf_init(&big, 2 * SCHEMA_BYTES_MAX);
+	buf_addf(&big, "{\"title\":\"%*s\"}", (int)SCHEMA_BYTES_MAX, "x");
+	text = (char *)buf_take(&big, &len);
+	if (text == NULL)
+		return;
+	expect_refused(text, SCHEMA_ERROR_LIMIT,
+	    "line 1, column 1 of the schema: longer than allowed");
+	free(text);
 }
 
 /* The examples of RFC 3986 §5.4, fragments left out. */
