@@ -119,7 +119,8 @@ sub journal {
 	my $digest = substr(sha256_hex("$site/corpus/4"), 0, 16);
 	my $other = substr(sha256_hex("another address"), 0, 16);
 
-	HTTP::Tiny->new->get("$site/_log/reset");
+	ok(HTTP::Tiny->new->post("$site/_log/reset")->{success},
+	    'the log of the site is empty');
 	my $said = drive({ urls => [ map { "$site/corpus/$_" } 3 .. 6 ] },
 	    '-j', "1:$digest");
 	my %count = fetched();
