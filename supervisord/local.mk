@@ -85,3 +85,8 @@ t_scenario_scripted_LDADD = ipc/libipc.a json/libjson.a model/libmodel.a \
 	common/libcommon.a $(EVENT_LIBS) $(MSGPACK_LIBS) $(BSD_LIBS)
 TESTS += t/scenario/sup.t
 EXTRA_DIST += t/scenario/sup.t t/lib/BrowserTask/Client.pm
+
+check_PROGRAMS += t/unit/sup_pure_test
+t_unit_sup_pure_test_SOURCES = t/unit/sup_pure_test.c t/unit/tap.h
+t_unit_sup_pure_test_LDADD = $(supervisord_supervisord_LDADD)
+TESTS += t/unit/sup_pure_test

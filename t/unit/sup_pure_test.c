@@ -1,0 +1,410 @@
+/* The pure parts of supervisord: queue, options, steps, verdict, envelope. */
+#include <stdlib.h>
+
+#include "json/tape.h"
+#include "supervisord/envelope.h"
+#include "supervisord/lines.h"
+#include "supervisord/options.h"
+#include "supervisord/outcome.h"
+#include "supervisord/readart.h"
+#include "supervisord/sched.h"
+#include "supervisord/steps.h"
+#include "supervisord/taskresult.h"
+#include "t/unit/tap.h"
+
+static void
+test_sched(void)
+{
+	struct sched_entry e[6];
+	struct sched s;
+
+	memset(e, 0, sizeof(e));
+	sched_init(&s);
+	ok(sched_first(&s, 0) == NULL, "an empty queue has no first");
+	sched_add(&s, &e[0], PRIORITY_LOW, 0);
+	sched_add(&s, &e[1], PRIORITY_NORMAL, 0);
+	sched_add(&s, &e[2], PRIORITY_NORMAL, 1);
+	sched_add(&s, &e[3], PRIORITY_CRITICAL, 2);
+	is_int(s.count, 4, "count");
+	ok(sched_first(&s, 3) == &e[3], "the highest class first");
+	is_int(sched_position(&s, &e[0], 3), 4, "low is last");
+	sched_remove(&s, &e[3]);
+	ok(sched_first(&s, 3) == &e[1], "first come, first served");
+	is_int(sched_position(&s, &e[2], 3), 2, "position in a class");
+	sched_add(&s, &e[4], PRIORITY_HIGH, SCHED_AGE_MS - 1);
+	ok(sched_first(&s, SCHED_AGE_MS - 1) == &e[4], "high before normal");
+	ok(sched_first(&s, SCHED_AGE_MS) == &e[1],
+	    "who waited rises a class, and came first");
+	sched_add(&s, &e[5], PRIORITY_CRITICAL, 10 * SCHED_AGE_MS);
+	ok(sched_first(&s, 10 * SCHED_AGE_MS) == &e[0],
+	    "nobody waits for ever: low is first in the end");
+	sched_remove(&s, &e[0]);
+	ok(!e[0].queued && s.count == 4, "removed");
+}
+
+static bool
+read_options(const char *json, struct options *o, struct refusal *r)
+{
+	struct json_doc *doc;
+	bool good;
+
+	memset(r, 0, sizeof(*r));
+	if (!json_parse(
+		(const uint8_t *)json, strlen(json), NULL, 0, &doc, NULL))
+		return false;
+	good = options_read(json_root(doc), o, r);
+	json_doc_free(&doc);
+	return good;
+}
+
+#define HEX32 "0123456789abcdef0123456789abcdef"
+
+static void
+test_options(void)
+{
+	static const char *const bad[] = { "[]", "{\"mode\":\"slow\"}",
+		"{\"timeoutMs\":0}", "{\"timeoutMs\":600001}",
+		"{\"timeoutMs\":1.5}", "{\"timeoutMs\":\"1\"}",
+		"{\"idempotencyKey\":\"\"}", "{\"priority\":\"urgent\"}",
+		"{\"traceId\":\"XYZ\"}",
+		"{\"traceId\":\"00000000000000000000000000000000\"}",
+		"{\"factsSnapshotId\":\"" HEX32 "\"}", "{\"outputSchema\":1}",
+		"{\"resources\":\"some\"}",
+		"{\"allowedDomains\":[\"a.example\"]}",
+		"{\"allowedDomains\":[1]}", "{\"modes\":\"sync\"}" };
+	struct refusal r;
+	struct options o;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		ok(!read_options(bad[i], &o, &r) &&
+			r.code == ERR_INVALID_PARAMETER &&
+			strncmp(r.message, "/options", 8) == 0,
+		    "refused: %s", bad[i]);
+	ok(read_options("{}", &o, &r) && o.mode == MODE_AUTO &&
+		o.priority == PRIORITY_NORMAL && o.timeout_ms == 0,
+	    "defaults");
+	ok(read_options("{\"mode\":\"sync\",\"timeoutMs\":600000,"
+			"\"priority\":\"high\",\"idempotencyKey\":\"k\","
+			"\"traceId\":\"" HEX32 "\",\"outputSchema\":{},"
+			"\"factsSnapshotId\":\"" HEX32 HEX32 "\","
+			"\"allowedDomains\":[],\"resources\":\"all\"}",
+	       &o, &r),
+	    "all of them");
+	ok(o.mode == MODE_SYNC && o.timeout_ms == 600000 &&
+		o.priority == PRIORITY_HIGH && o.has_resources && !o.text_only,
+	    "read");
+	is_str(o.trace_id, HEX32, "trace id");
+}
+
+static void
+test_limits(void)
+{
+	struct template t = { .mode = MODE_AUTO,
+		.sync_max = 2,
+		.max_timeout_ms = 5000,
+		.sync_input = "urls" };
+	struct options o = { .mode = MODE_AUTO };
+	struct settings s;
+	struct json_doc *few, *many;
+
+	settings_default(&s);
+	json_parse(
+	    (const uint8_t *)"{\"urls\":[1,2]}", 14, NULL, 0, &few, NULL);
+	json_parse(
+	    (const uint8_t *)"{\"urls\":[1,2,3]}", 16, NULL, 0, &many, NULL);
+	is_int(options_mode(&o, &t, json_root(few), false), MODE_SYNC,
+	    "few: sync");
+	is_int(options_mode(&o, &t, json_root(many), false), MODE_ASYNC,
+	    "many: async");
+	is_int(options_mode(&o, &t, json_root(few), true), MODE_ASYNC,
+	    "auto on a full pool: async");
+	o.mode = MODE_SYNC;
+	is_int(options_mode(&o, &t, json_root(many), true), MODE_SYNC,
+	    "sync stays sync");
+	json_doc_free(&few);
+	json_doc_free(&many);
+	is_int(options_limit(&o, &t, &s, MODE_SYNC), 5000, "the template's");
+	t.max_timeout_ms = 600000;
+	is_int(options_limit(&o, &t, &s, MODE_SYNC), s.defaultTimeoutMs,
+	    "the default");
+	o.timeout_ms = 600000;
+	is_int(options_limit(&o, &t, &s, MODE_SYNC), s.syncTimeoutMs,
+	    "the limit of sync");
+	is_int(options_limit(&o, &t, &s, MODE_ASYNC), 600000, "the caller's");
+}
+
+static void
+test_steps(void)
+{
+	struct steps s = { 0 }, copy = { 0 };
+	struct json_writer w;
+	struct buf a, b;
+
+	steps_start(&s, "open", 10);
+	steps_start(&s, "read", 20);
+	steps_retry(&s, "read");
+	steps_end(&s, "open", true, 5, NULL, "{\"n\":1}", 7);
+	steps_end(&s, "extra", false, -3, "", NULL, 0);
+	ok(strcmp(steps_failed(&s)->name, "extra") == 0, "first failed");
+	is_int(steps_failed(&s)->duration_ms, 0, "no negative duration");
+	ok(steps_failed(&s)->error_code[0] != '\0', "failed has some code");
+	steps_close(&s, "RUN_CANCELED", 50);
+	is_str(s.list[1].error_code, "RUN_CANCELED", "in flight: closed");
+	is_int(s.list[1].duration_ms, 30, "with its time");
+	buf_init(&a, 65536);
+	buf_init(&b, 65536);
+	json_writer_init(&w, &a);
+	steps_write(&s, &w);
+	ok(json_writer_finish(&w) && steps_read(&copy, a.data, a.len),
+	    "written and read");
+	json_writer_init(&w, &b);
+	steps_write(&copy, &w);
+	ok(json_writer_finish(&w) && a.len == b.len &&
+		memcmp(a.data, b.data, a.len) == 0,
+	    "to the same");
+	for (size_t n = 0; n < a.len; n++)
+		if (steps_read(&copy, a.data, n))
+			break;
+		else if (n == a.len - 1)
+			ok(true, "cut at every byte: refused");
+	steps_clear(&s);
+	steps_clear(&copy);
+	for (int i = 0; i < STEPS_MAX; i++)
+		steps_start(&s, "x", 0);
+	ok(!steps_start(&s, "x", 0), "bounded");
+	steps_clear(&s);
+	buf_clear(&a);
+	buf_clear(&b);
+}
+
+/* One row: facts of items, and what they come to. */
+static void
+check_items(uint32_t good, uint32_t bad, uint32_t total, bool partial,
+    enum run_status want)
+{
+	struct run_end end = { .given = true, .ok = true };
+	struct outcome_facts f = { .end = &end,
+		.by_items = true,
+		.partial_ok = partial,
+		.threshold = 0.5,
+		.total = total,
+		.succeeded = good,
+		.failed = bad,
+		.lost_text = "" };
+	struct steps steps = { 0 };
+	struct outcome o;
+
+	steps_end(&steps, "s", true, 1, NULL, NULL, 0);
+	outcome_decide(&f, true, &steps, 0, &o);
+	ok(o.status == want, "%u good, %u bad of %u%s: %s", good, bad, total,
+	    partial ? "" : ", all or nothing", run_status_name(o.status));
+	if (want == RUN_FAILED)
+		ok(strcmp(o.failed_step, "s") == 0 &&
+			strcmp(o.cause, "BELOW_THRESHOLD") == 0 &&
+			steps_failed(&steps) != NULL,
+		    "names step and cause");
+	steps_clear(&steps);
+}
+
+static void
+check_lost(enum run_intent intent, enum err_code lost, bool started,
+    enum run_status status, enum err_code code, const char *step)
+{
+	struct run_end end = { 0 };
+	struct outcome_facts f = {
+		.intent = intent, .end = &end, .lost = lost, .lost_text = "gone"
+	};
+	struct steps steps = { 0 };
+	struct outcome o;
+
+	outcome_decide(&f, started, &steps, 0, &o);
+	ok(o.status == status && o.code == code &&
+		strcmp(o.failed_step, step) == 0 && steps.count == 1 &&
+		!steps.list[0].ok && steps.list[0].error_code[0] != '\0',
+	    "%s in step %s", err_name(o.code), o.failed_step);
+	steps_clear(&steps);
+}
+
+static void
+test_outcome(void)
+{
+	struct run_end end = { .given = true, .ok = true };
+	struct outcome_facts f = {
+		.intent = INTENT_CANCEL, .end = &end, .lost_text = ""
+	};
+	struct steps steps = { 0 };
+	struct outcome o;
+
+	check_items(2, 0, 2, true, RUN_SUCCEEDED);
+	check_items(1, 1, 2, true, RUN_PARTIAL_SUCCESS);
+	check_items(1, 2, 3, true, RUN_FAILED);
+	check_items(0, 2, 2, true, RUN_FAILED);
+	check_items(1, 1, 2, false, RUN_FAILED);
+	check_items(1, 0, 3, true, RUN_FAILED);
+	check_lost(INTENT_NONE, ERR_WORKER_LOST, true, RUN_FAILED,
+	    ERR_WORKER_LOST, "start");
+	check_lost(
+	    INTENT_NONE, ERR_NONE, true, RUN_FAILED, ERR_WORKER_LOST, "start");
+	check_lost(INTENT_CANCEL, ERR_NONE, false, RUN_CANCELED,
+	    ERR_RUN_CANCELED, "queue");
+	check_lost(INTENT_TIMEOUT, ERR_WORKER_LOST, true, RUN_FAILED,
+	    ERR_RUN_TIMEOUT, "start");
+	outcome_decide(&f, true, &steps, 0, &o);
+	is_int(o.status, RUN_CANCELED, "an intent comes before a good end");
+	steps_clear(&steps);
+}
+
+static void
+test_taskresult(void)
+{
+	static const char *const keys[] = { "version", "ok", "trace_id",
+		"facts_snapshot_id", "facts_snapshot_source", "task_type",
+		"result", "artifacts", "steps", "trace_lines", "error" };
+	struct run_record rec = { .trace_id = HEX32, .template_id = "t" };
+	struct artifact_row rows[2] = { { .kind = ARTIFACT_CSV },
+		{ .kind = ARTIFACT_TASK_RESULT } };
+	struct taskresult tr = { .rec = &rec,
+		.artifacts = rows,
+		.nartifacts = 2,
+		.message = "m",
+		.failed_step = "queue" };
+	struct json_doc *doc = NULL;
+	struct json_writer w;
+	struct json_val v;
+	bool b = true;
+	struct buf out;
+
+	buf_init(&out, 65536);
+	for (int i = 0; i < RUN__MAX; i++) {
+		if (!run_status_terminal((enum run_status)i))
+			continue;
+		rec.status = (enum run_status)i;
+		tr.code = i == RUN_FAILED ? ERR_WORKER_LOST
+		    : i == RUN_CANCELED   ? ERR_RUN_CANCELED
+					  : ERR_NONE;
+		buf_reset(&out);
+		json_writer_init(&w, &out);
+		taskresult_write(&tr, &w);
+		ok(json_writer_finish(&w) &&
+			json_parse(out.data, out.len, NULL, JSON_DUP_ERROR,
+			    &doc, NULL),
+		    "%s: JSON", run_status_name(rec.status));
+		v = json_root(doc);
+		is_int(json_len(v), 11, "eleven members");
+		for (size_t k = 0; k < 11; k++)
+			if (json_is_missing(json_obj_get(v, keys[k])))
+				ok(false, "%s is missing", keys[k]);
+		json_get_bool(json_obj_get(v, "ok"), &b);
+		ok(b == (tr.code == ERR_NONE), "ok");
+		ok(json_is_null(json_obj_get(v, "error")) ==
+			(tr.code == ERR_NONE),
+		    "error");
+		if (tr.code != ERR_NONE)
+			is_int(json_len(json_obj_get(v, "error")), 4,
+			    "code, message, retryable, step");
+		ok(json_is_array(json_obj_get(v, "steps")) &&
+			json_is_object(json_obj_get(v, "result")) &&
+			json_len(json_obj_get(v, "artifacts")) == 1,
+		    "shapes; the envelope does not name itself");
+		json_doc_free(&doc);
+	}
+	buf_clear(&out);
+}
+
+static void
+test_result_cut(void)
+{
+	static const char worker[] = "{\"items\":1,\"extra\":true}";
+	struct ulid id = { { 1 } };
+	struct json_doc *doc = NULL;
+	struct json_writer w;
+	struct items items;
+	char record[1024];
+	struct json_val v;
+	struct buf out;
+
+	memset(record, 'x', sizeof(record));
+	memcpy(record, "{\"t\":\"", 6);
+	memcpy(record + sizeof(record) - 2, "\"}", 2);
+	items_init(&items);
+	items.by_items = true;
+	for (int i = 0; i < 500; i++)
+		items_add(&items, record, sizeof(record), i % 5 != 0);
+	ok(items.succeeded == 400 && items.failed == 100, "counted");
+	ok(items.shown > 200 && items.shown_len <= RESULT_INLINE_MAX,
+	    "%u of 500 fit an answer", items.shown);
+	buf_init(&out, ENVELOPE_BYTES_MAX);
+	json_writer_init(&w, &out);
+	result_write(&items, 500, worker, strlen(worker), &id, &w);
+	ok(json_writer_finish(&w) &&
+		json_parse(out.data, out.len, NULL, JSON_DUP_ERROR, &doc, NULL),
+	    "cut: JSON without equal keys");
+	v = json_root(doc);
+	is_int(json_len(json_obj_get(v, "items")), items.shown, "items");
+	ok(json_is_object(json_obj_get(v, "truncated")), "says so");
+	json_doc_free(&doc);
+	buf_reset(&out);
+	json_writer_init(&w, &out);
+	result_write(&items, 500, worker, strlen(worker), NULL, &w);
+	ok(json_writer_finish(&w) &&
+		json_parse(out.data, out.len, NULL, JSON_DUP_ERROR, &doc, NULL),
+	    "whole: JSON");
+	v = json_root(doc);
+	is_int(json_len(json_obj_get(v, "items")), 500, "all items");
+	ok(!json_is_missing(json_obj_get(v, "extra")), "the worker's member");
+	json_doc_free(&doc);
+	buf_clear(&out);
+	items_clear(&items);
+}
+
+static void
+test_chunks(void)
+{
+	static const uint8_t text[] = "a\xc3\xa9\xf0\x9f\x98\x80";
+
+	ok(readart_is_text("text/csv; charset=utf-8") &&
+		readart_is_text("application/json") &&
+		readart_is_text("application/ld+json") &&
+		!readart_is_text("image/png") &&
+		!readart_is_text("application/jsonx"),
+	    "which types are text");
+	is_int(readart_whole_characters(text, 1), 1, "one byte");
+	is_int(readart_whole_characters(text, 2), 1, "not half of two");
+	is_int(readart_whole_characters(text, 3), 3, "both");
+	is_int(readart_whole_characters(text, 6), 3, "not three of four");
+	is_int(readart_whole_characters(text, 7), 7, "all four");
+	is_int(readart_whole_characters(text + 4, 3), 3, "no text at all");
+}
+
+static void
+test_lines(void)
+{
+	struct lines l = { .count = 0 };
+	char text[2 * LINES_CHARS];
+
+	memset(text, 'x', sizeof(text));
+	text[sizeof(text) - 1] = '\0';
+	for (int i = 0; i < LINES_MAX + 5; i++)
+		lines_add(&l, text);
+	is_int(l.count, LINES_MAX, "number of lines is bounded");
+	is_int(strlen(l.list[0]), LINES_CHARS, "and their length");
+	lines_clear(&l);
+	lines_read(&l, "[\"a\",\"b\"]", 9);
+	is_int(l.count, 2, "read back");
+	lines_clear(&l);
+}
+
+int
+main(void)
+{
+	test_sched();
+	test_options();
+	test_limits();
+	test_steps();
+	test_outcome();
+	test_taskresult();
+	test_result_cut();
+	test_chunks();
+	test_lines();
+	return done_testing();
+}
