@@ -65,11 +65,11 @@ describe_on_reaped(void *ctx, const struct worker_end *end)
 	struct describe *d = ctx;
 	size_t count = registry_count(d->sup->registry);
 
-	worker_free(&d->worker);
 	if (!d->complete)
 		log_err("templates could not be described: %s", end->text);
 	else if (count == 0)
 		log_err("no template is usable");
+	worker_free(&d->worker);
 	d->on_done(d->sup, d->complete && count > 0);
 }
 

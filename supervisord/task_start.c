@@ -187,10 +187,10 @@ task_on_reaped(void *ctx, const struct worker_end *end)
 	struct task *t = ctx;
 	struct tasks *ts = t->sup->tasks;
 
-	worker_free(&t->worker);
-	evtimer_del(t->deadline);
 	t->lost = end->code;
 	strlcpy(t->lost_text, end->text, sizeof(t->lost_text));
+	worker_free(&t->worker);
+	evtimer_del(t->deadline);
 	if (t->abandoned && !t->end.ok && t->rec.intent == INTENT_NONE) {
 		task_set_active(t, false);
 		tasks_check_idle(ts);

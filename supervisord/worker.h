@@ -26,7 +26,10 @@ struct worker_ops {
 	void (*on_ready)(void *ctx);
 	/* A permitted message that is not about the worker itself. */
 	void (*on_msg)(void *ctx, const struct ipc_params *);
-	/* Last call: nothing of the cell is left. The owner frees. */
+	/*
+	 * Last call: nothing of the cell is left. The owner frees; the end
+	 * goes with the worker.
+	 */
 	void (*on_reaped)(void *ctx, const struct worker_end *);
 };
 

@@ -101,7 +101,9 @@ static void
 worker_up(struct worker *w)
 {
 	w->state = WS_RUNNING;
-	event_del(w->timer);
+	/* The end of a grace period stays set, whatever comes up meanwhile. */
+	if (!w->stopping && !w->browser_gone)
+		event_del(w->timer);
 	w->heard_ms = clock_mono_ms();
 	worker_arm(w->pulse, w->sup->settings.pingMs);
 	w->ops->on_ready(w->ctx);
@@ -199,10 +201,13 @@ wi_kill(struct worker *w, const struct input *in)
 static void
 wi_slow_start(struct worker *w, const struct input *in)
 {
-	worker_kill(w,
-	    w->browser_gone ? ERR_PAGE_CRASHED : ERR_BROWSER_START_FAILED,
-	    w->browser_gone ? "the browser ended"
-			    : "the browser did not answer in time");
+	if (w->browser_gone)
+		worker_kill(w, ERR_PAGE_CRASHED, "the browser ended");
+	else if (w->stopping)
+		worker_kill(w, ERR_WORKER_LOST, "grace period is over");
+	else
+		worker_kill(w, ERR_BROWSER_START_FAILED,
+		    "the browser did not answer in time");
 }
 
 static void

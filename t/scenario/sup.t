@@ -224,6 +224,15 @@ subtest 'cancel and time' => sub {
 		$x = $c->call('run.cancel', { runId => $r->{runId} });
 		ok(!$x->{success} && $x->{reason}, "$how: only once");
 	}
+	# At every moment of a start: after as many looks at it as $looks.
+	for my $looks (0 .. 5) {
+		my $r = script($c, 'hold', mode => 'async');
+		get($c, $r->{runId}) for 1 .. $looks * 40;
+		my $start = time;
+		my $x = $c->call('run.cancel', { runId => $r->{runId} });
+		ok($x->{success}, "while starting, $looks: canceled");
+		cmp_ok(time - $start, '<', 1 * $slow, "$looks: in time");
+	}
 	my $r = script($c, 'item deaf', mode => 'sync', timeoutMs => 400);
 	error_is($r->{error}, 'RUN_TIMEOUT', 'RUN_TIMEOUT', 'timeout');
 	is($c->call('run.cancel',
