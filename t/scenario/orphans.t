@@ -61,8 +61,10 @@ sub parts {
 		$pid{cell} = $p->{pid}
 		    if $p->{ppid} == $i->{pid} && ($p->{nspid} // '') =~ /\t1$/;
 		$pid{worker} = $p->{pid} if $p->{cmd} =~ /^workerd/;
-		$pid{browser} = $p->{pid} if $p->{cmd} =~ /--remote-debugging/
-		    && $p->{cmd} !~ /--type=/;
+		# A child that it is just forking looks the same.
+		$pid{browser} = $p->{pid}
+		    if $p->{cmd} =~ /--remote-debugging/
+		    && $p->{ppid} == ($pid{cell} // 0);
 	}
 	return %pid;
 }
