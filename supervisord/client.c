@@ -29,6 +29,7 @@
 
 #define LISTEN_BACKLOG  256
 #define ACCEPT_PAUSE_MS 250
+#define QUEUE_BYTES_MIN (REPLY_BYTES_MAX + 65536)
 
 struct client {
 	TAILQ_ENTRY(client) entry;
@@ -231,6 +232,15 @@ static const struct chan_ops client_chan_ops = {
 
 /* Accepting. */
 
+/* Never so small that one answer alone would not fit. */
+static size_t
+clients_queue_limit(const struct clients *cs)
+{
+	size_t limit = (size_t)cs->sup->settings.clientQueueBytes;
+
+	return limit > QUEUE_BYTES_MIN ? limit : QUEUE_BYTES_MIN;
+}
+
 /* As a system service, the socket file's mode has decided already. */
 static bool
 client_is_welcome(const struct client *c)
@@ -270,8 +280,7 @@ clients_on_accept(struct evconnlistener *l, evutil_socket_t fd,
 	}
 	c->uid = chan_peer(c->chan)->uid;
 	chan_set_admin(c->chan, c->admin);
-	chan_set_queue_limit(
-	    c->chan, (size_t)cs->sup->settings.clientQueueBytes);
+	chan_set_queue_limit(c->chan, clients_queue_limit(cs));
 	TAILQ_INSERT_TAIL(&cs->live, c, entry);
 	cs->count++;
 	if (!client_is_welcome(c))
@@ -387,9 +396,8 @@ client_watches(struct client *c)
 bool
 client_has_room(const struct client *c)
 {
-	size_t limit = (size_t)c->all->sup->settings.clientQueueBytes;
-
-	return !c->doomed && chan_queue_bytes(c->chan) < limit / 2;
+	return !c->doomed &&
+	    chan_queue_bytes(c->chan) < clients_queue_limit(c->all) / 2;
 }
 
 static void

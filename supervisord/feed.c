@@ -258,6 +258,22 @@ feed_poll(struct client *client, uint32_t seq, const struct ipc_params *p)
 
 /* run.follow */
 
+static bool
+feed_forget(struct client *client, const struct ulid *run)
+{
+	struct watch *w, *next;
+	bool found = false;
+
+	TAILQ_FOREACH_SAFE(w, client_watches(client), by_client, next) {
+		if (w->kind != WATCH_FOLLOW ||
+		    memcmp(&w->run, run, sizeof(*run)) != 0)
+			continue;
+		found = true;
+		watch_free(&w);
+	}
+	return found;
+}
+
 void
 feed_follow(struct client *client, uint32_t seq, const struct ipc_params *p)
 {
@@ -271,6 +287,7 @@ feed_follow(struct client *client, uint32_t seq, const struct ipc_params *p)
 	    !query_record(client, seq, &id, &rec))
 		return;
 	task = tasks_find(sup->tasks, &id);
+	feed_forget(client, &id);
 	w = watch_new(WATCH_FOLLOW, client, task, &id, seq);
 	if (w == NULL) {
 		reply_error(client, seq, ERR_INTERNAL, &id, "no memory");
@@ -286,21 +303,14 @@ feed_follow(struct client *client, uint32_t seq, const struct ipc_params *p)
 void
 feed_unfollow(struct client *client, uint32_t seq, const struct ipc_params *p)
 {
-	struct watch *w, *next;
 	struct json_writer j;
-	bool found = false;
+	bool found;
 	struct ulid id;
 	struct buf b;
 
 	if (!query_run_id(client, seq, p, &id))
 		return;
-	TAILQ_FOREACH_SAFE(w, client_watches(client), by_client, next) {
-		if (w->kind != WATCH_FOLLOW ||
-		    memcmp(&w->run, &id, sizeof(id)) != 0)
-			continue;
-		found = true;
-		watch_free(&w);
-	}
+	found = feed_forget(client, &id);
 	buf_init(&b, 4096);
 	json_writer_init(&j, &b);
 	json_write_begin_object(&j);

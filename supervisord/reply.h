@@ -13,7 +13,7 @@
 #include "json/writer.h"
 #include "model/errors.h"
 
-#define REPLY_BYTES_MAX (6u << 20)
+#define REPLY_BYTES_MAX (2u << 20)
 
 struct client;
 

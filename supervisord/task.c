@@ -12,6 +12,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "storage/journal.h"
 #include "storage/spool.h"
 #include "storage/store.h"
 #include "supervisord/assembly.h"
@@ -190,6 +191,16 @@ task_fail_running(struct task *t, enum err_code code, const char *text)
 	task_settle(t);
 }
 
+static bool
+count_failed(uint32_t index, const struct journal_row *row, int err, void *arg)
+{
+	struct task *t = arg;
+
+	if (err == STORE_OK && !row->ok)
+		t->failed++;
+	return true;
+}
+
 static void
 task_load(struct task *t)
 {
@@ -206,6 +217,7 @@ task_load(struct task *t)
 	if (run_doc_get(txn, &t->rec.id, RUN_DOC_WARNINGS, &bytes, &len) ==
 	    STORE_OK)
 		lines_read(&t->warnings, bytes, len);
+	journal_list(txn, &t->rec.id, count_failed, t);
 	store_read_end(store);
 }
 

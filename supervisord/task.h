@@ -53,7 +53,7 @@ struct task {
 	char lost_text[128];
 	int64_t go_mono_ms; /* when this attempt was told to go; 0: not yet */
 	int64_t spent_before_ms;
-	uint32_t failed; /* items, of this supervisor's life */
+	uint32_t failed; /* items */
 	bool text_only;  /* nothing but text is loaded */
 	bool abandoned;  /* shutdown: left as it is for the next start */
 	struct watch_list watches;

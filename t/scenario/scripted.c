@@ -4,6 +4,7 @@
  * (one tab), and then does what the run's inputs say, one word at a time:
  *
  *   item, bad, big     the next item: good, failed, good with 150,000 bytes
+ *   long               the next item, with a record of 1,000 bytes
  *   step:N, done:N, stepfail:N   a step starts, ends, fails
  *   warn, art, result  a warning, an artifact, a result document
  *   hold               waits to be told to end, then ends
@@ -218,18 +219,22 @@ send_part(uint32_t index, const char *text, size_t len)
 }
 
 static void
-send_item(bool good, bool big)
+send_item(bool good, bool big, bool wide)
 {
 	static char filler[BIG_BYTES];
 	uint32_t index = run.items++;
 	struct ipc_params p;
-	char text[64];
+	char text[1200];
 
 	run.finished++;
 	if (run.done[index])
 		return;
-	snprintf(text, sizeof(text), "{\"i\":%u,\"attempt\":%d}", index,
+	snprintf(text, sizeof(text), "{\"i\":%u,\"attempt\":%d", index,
 	    (int)run.attempt);
+	if (wide)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text),
+		    ",\"url\":\"%01000d\"", 0);
+	strlcat(text, "}", sizeof(text));
 	if (!big) {
 		send_part(index, text, strlen(text));
 	} else {
@@ -303,9 +308,11 @@ obey(const char *word)
 	struct ipc_params p;
 
 	if (strcmp(word, "item") == 0 || strcmp(word, "big") == 0) {
-		send_item(true, word[0] == 'b');
+		send_item(true, word[0] == 'b', false);
+	} else if (strcmp(word, "long") == 0) {
+		send_item(true, false, true);
 	} else if (strcmp(word, "bad") == 0) {
-		send_item(false, false);
+		send_item(false, false, false);
 	} else if (strncmp(word, "step:", 5) == 0) {
 		send_step(word + 5, MSG_S_STEP_START, true);
 	} else if (strncmp(word, "done:", 5) == 0) {
@@ -356,7 +363,8 @@ declare(struct json_val script)
 
 	for (it = json_iter(script); json_iter_next(&it);)
 		total += json_str_eq(it.val, "item") ||
-		    json_str_eq(it.val, "bad") || json_str_eq(it.val, "big");
+		    json_str_eq(it.val, "bad") || json_str_eq(it.val, "big") ||
+		    json_str_eq(it.val, "long");
 	ipc_params_init(&p, MSG_S_TOTAL);
 	ipc_set_int(&p, F_TOTAL, total);
 	say(&p);

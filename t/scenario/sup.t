@@ -6,6 +6,7 @@ use warnings;
 use BrowserTask::Client;
 use BrowserTask::Harness;
 use JSON::PP ();
+use POSIX ();
 use Test::More;
 use Time::HiRes qw(time);
 
@@ -318,6 +319,108 @@ subtest 'clients that misbehave' => sub {
 	my $r = script($c, 'item', mode => 'sync', idempotencyKey => 'gone');
 	ok($r->{deduplicated} && $r->{status} eq 'succeeded',
 		'a client that goes away cancels nothing');
+};
+
+subtest 'results too long for an answer' => sub {
+	my $r = $c->run('scripted', { do => [ ('long') x 400 ] },
+		{ mode => 'async' });
+	$r = until_status($c, $r->{runId}, 'succeeded');
+	my $shown = @{ $r->{result}{items} };
+	is($r->{result}{summary}{succeeded}, 400, 'all succeeded');
+	cmp_ok($shown, '<', 400, "$shown are shown");
+	is($r->{result}{truncated}{totalItems}, 400, 'says so');
+	my $art = $r->{result}{truncated}{artifactId};
+	my ($text, $complete) = ('');
+	until ($complete) {
+		my $a = $c->call('artifact.get',
+			{ artifactId => $art, offset => length $text });
+		die $a->{message} if $a->{errorCode};
+		$text .= $a->{data};
+		$complete = $a->{complete};
+	}
+	my $doc = JSON::PP->new->decode($text);
+	is(scalar @{ $doc->{result}{items} }, 400,
+		'the named artifact has all');
+	my $out = get($c, $r->{runId}, include => 'output')->{output};
+	is(scalar keys %$out, 11, 'output keeps its shape');
+};
+
+subtest 'slow followers' => sub {
+	my $s = instance('clientQueueBytes=65536', 'maxConcurrentRuns=4');
+	my $sc = client($s);
+	my $f = client($s);
+	my (%seen, %skipped);
+	my @runs = map { $sc->run('scripted', { do => [ ('long') x 1000 ] },
+		{ mode => 'async' })->{runId} } 1 .. 4;
+	$f->send('run.follow', { runId => $_ }) for @runs;
+	is(until_status($sc, $_, 'succeeded')->{attempt}, 1,
+		'no run waits for a follower') for @runs;
+	my $open = @runs;
+	while ($open && (my $note = $f->event(10))) {
+		my ($kind, $p) = @$note;
+		if ($kind eq 'gap') {
+			$skipped{ $p->{runId} }{$_}++
+			    for $p->{fromSeq} .. $p->{toSeq};
+		} elsif ($p->{seq}) {
+			$seen{ $p->{runId} }{ $p->{seq} }++;
+			$open-- if $p->{event}{type} eq 'run_completed';
+		}
+	}
+	is($open, 0, 'the follower sees every end');
+	ok(%skipped, 'it was told of gaps');
+	for my $run (@runs) {
+		my %got = (%{ $seen{$run} }, %{ $skipped{$run} // {} });
+		my $last = (sort { $b <=> $a } keys %got)[0];
+		is_deeply([ sort { $a <=> $b } keys %got ], [ 1 .. $last ],
+			'every number was sent or said to be missing');
+		my @all = (0);
+		while (1) {
+			my $e = $sc->call('run.events',
+				{ runId => $run, afterSeq => $all[-1] });
+			last unless @{ $e->{events} };
+			push @all, map { $_->{seq} } @{ $e->{events} };
+		}
+		is_deeply(\@all, [ 0 .. $last ], 'the log has them all');
+	}
+	my $deaf = client($s);
+	eval { $deaf->send('run.events', { runId => $runs[0] }) }
+	    for 1 .. 100;
+	ok(wait_until(20, sub { $s->log =~ /does not read its answers/ }),
+		'who never reads is dropped');
+	is($sc->call('profile.get')->{activeRuns}, 0, 'others are served');
+	$s->stop;
+};
+
+subtest 'whose runs' => sub {
+	plan skip_all => 'only root can be another user' if $> != 0;
+	my $s = instance('clientGid=65534');
+	my $sc = client($s);
+	my $r = script($sc, 'item', mode => 'sync', idempotencyKey => 'same');
+	pipe(my $in, my $out);
+	my $pid = fork() // die "fork: $!";
+	if ($pid == 0) {
+		$) = '65534 65534';
+		POSIX::setgid(65534);
+		POSIX::setuid(65534);
+		my $other = client($s);
+		my $o = script($other, 'item', mode => 'sync',
+			idempotencyKey => 'same');
+		syswrite $out, join ' ',
+		    get($other, $r->{runId})->{errorCode} // 'seen',
+		    $other->call('artifact.get',
+			{ artifactId => $r->{artifactIds}[0] })
+			->{errorCode} // 'seen',
+		    $other->call('run.list', {})->{total},
+		    $o->{deduplicated} ? 'shared' : 'own';
+		POSIX::_exit(0);
+	}
+	close $out;
+	my $line = <$in>;
+	waitpid $pid, 0;
+	is($line, 'RUN_NOT_FOUND ARTIFACT_NOT_FOUND 1 own',
+		'another user sees neither run nor artifact nor key');
+	is($sc->call('run.list', {})->{total}, 2, 'root sees both');
+	$s->stop;
 };
 
 subtest 'kill -9 of supervisord' => sub {
