@@ -2,6 +2,7 @@
 # alone, links, banned functions, manual pages. `make lint` runs them all.
 EXTRA_DIST += \
 	lint/banned.t \
+	lint/covered.t \
 	lint/format.t \
 	lint/headers.t \
 	lint/layers \

@@ -3,3 +3,14 @@ dist_man_MANS += \
 	man/browsertaskd.8 \
 	man/browsertask-store.5 \
 	man/browsertask-template.7
+
+# Prints what tables.pl puts into the pages: a tool of maintainers.
+noinst_PROGRAMS += man/tables
+man_tables_SOURCES = man/tables.c
+man_tables_LDADD = ipc/libipc.a model/libmodel.a common/libcommon.a \
+	$(EVENT_LIBS) $(BSD_LIBS)
+EXTRA_DIST += man/tables.pl
+
+man-tables: man/tables
+	$(PERL) $(srcdir)/man/tables.pl man/tables $(srcdir)/man/*.[1-9]
+.PHONY: man-tables

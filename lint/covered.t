@@ -1,0 +1,48 @@
+#!/usr/bin/perl
+# The manual's tables are those of the code: errors, states, events, kinds,
+# settings, messages with all their fields, commands, options. `make
+# man-tables' brings the pages up to date.
+use strict;
+use warnings;
+use Test::More;
+
+my ($top, $build) = ($ENV{srcdir} // '.', $ENV{builddir} // '.');
+my $program = "$build/man/tables";
+my @names = split ' ', qx('$program');
+ok(@names > 0, 'man/tables knows tables');
+my %seen;
+for my $page (glob "$top/man/*.[1-9]") {
+	my $text = slurp($page);
+	while ($text =~ /^\.\\" table (\S+)\n(.*?)^\.\\" end table$/gms) {
+		my ($name, $table) = ($1, $2);
+		$seen{$name} = 1;
+		is($table, scalar qx('$program' '$name'),
+		    "$name in " . ($page =~ s{.*/}{}r) . ' is as in the code');
+	}
+}
+ok($seen{$_}, "table $_ is in a page") for @names;
+
+# What has no generated table must at least be named in its page.
+my %named = (
+	'browsertask-launch.7' => [ slurp("$top/launch/launch.c")
+	    =~ /\[LAUNCH_\w+\] = \{ "([A-Z_]+)",/g ],
+	'browsertask-store.5' => [ slurp("$top/storage/tables.def")
+	    =~ /^TABLE\(\w+, "(\w+)"/gm ],
+	'browsertask-templates.7' => [ map { "ctx:$_" } slurp(
+	    "$top/workerd/prelude.lua") =~ /^function ctx:(\w+)/gm ],
+);
+for my $page (sort keys %named) {
+	my $text = slurp("$top/man/$page");
+	my @missing = grep { $text !~ /(?<!\w)\Q$_\E(?!\w)/ }
+	    @{$named{$page}};
+	ok(@{$named{$page}} > 5, "$page: the code names things to describe");
+	is("@missing", '', "$page names all of them");
+}
+done_testing();
+
+sub slurp {
+	my ($file) = @_;
+	open my $in, '<', $file or return '';
+	local $/;
+	return scalar <$in>;
+}

@@ -1,0 +1,390 @@
+/*
+ * tables: prints the tables of the manual in mdoc, made from the .def tables
+ * of the code. man/tables.pl puts them into the pages and lint/covered.t fails
+ * when a page says something else. Runs at build time only; not installed.
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/buf.h"
+#include "ipc/msg.h"
+#include "model/errors.h"
+#include "model/run.h"
+#include "model/settings.h"
+
+#define LINE_COLUMNS 78
+
+/* What a line of text must not begin with, or have in it. */
+static void
+put_word(const char *word, size_t len)
+{
+	if (len > 0 && (word[0] == '.' || word[0] == '\''))
+		fputs("\\&", stdout);
+	for (size_t i = 0; i < len; i++)
+		if (word[i] == '\\')
+			fputs("\\e", stdout);
+		else
+			putchar(word[i]);
+}
+
+static bool
+ends_sentence(const char *word, size_t len)
+{
+	return len > 0 && strchr(".?!", word[len - 1]) != NULL;
+}
+
+/* Text in lines of a decent length, a sentence on a line of its own. */
+static void
+put_text(const char *text)
+{
+	size_t column = 0, len;
+
+	for (; *text != '\0'; text += len + strspn(text + len, " ")) {
+		len = strcspn(text, " ");
+		if (column > 0 && column + 1 + len > LINE_COLUMNS) {
+			putchar('\n');
+			column = 0;
+		}
+		if (column > 0)
+			putchar(' ');
+		put_word(text, len);
+		column += len + 1;
+		if (ends_sentence(text, len) && text[len] != '\0') {
+			putchar('\n');
+			column = 0;
+		}
+	}
+	putchar('\n');
+}
+
+static void
+print_settings(void)
+{
+	const struct setting_info *s;
+
+	puts(".Bl -tag -width Ds");
+	for (size_t i = 0; (s = settings_row(i)) != NULL; i++) {
+		printf(".It Sy %s Pq %" PRId64 " ; %" PRId64 " to %" PRId64
+		       " %s\n",
+		    s->name, s->def, s->lowest, s->highest, s->unit);
+		put_text(s->help);
+	}
+	puts(".El");
+}
+
+static void
+print_errors(void)
+{
+	puts(".Bl -tag -width Ds");
+	for (int i = ERR_NONE + 1; i < ERR__MAX; i++) {
+		enum err_code code = (enum err_code)i;
+
+		printf(".It Sy %s", err_name(code));
+		if (strcmp(err_name(code), err_mcp_name(code)) != 0)
+			printf(" Pq %s%s", err_mcp_name(code),
+			    err_retryable(code) ? ", retryable" : "");
+		else if (err_retryable(code))
+			printf(" Pq retryable");
+		putchar('\n');
+		put_text(err_hint(code));
+	}
+	puts(".El");
+}
+
+static void
+print_states(void)
+{
+	bool first;
+
+	puts(".Bl -column \"partial_success\" \"terminal\" \"running\"");
+	puts(".It Sy Status Ta Sy Terminal Ta Sy May become");
+	for (int i = 0; i < RUN__MAX; i++) {
+		enum run_status from = (enum run_status)i;
+
+		printf(".It %s Ta %s Ta", run_status_name(from),
+		    run_status_terminal(from) ? "yes" : "no");
+		first = true;
+		for (int j = 0; j < RUN__MAX; j++) {
+			if (!run_status_may_follow(from, (enum run_status)j))
+				continue;
+			printf("%s %s", first ? "" : " ,",
+			    run_status_name((enum run_status)j));
+			first = false;
+		}
+		puts(first ? " \\(em" : "");
+	}
+	puts(".El");
+}
+
+static void
+print_events(void)
+{
+	puts(".Bl -column \"approval_required\" \"state event\"");
+	puts(".It Sy Type Ta Sy Kept in a full log");
+	for (int i = 0; i < EVENT__MAX; i++)
+		printf(".It %s Ta %s\n", event_name((enum event_kind)i),
+		    event_is_state((enum event_kind)i) ? "yes" : "no");
+	puts(".El");
+}
+
+static void
+print_kinds(void)
+{
+	for (int i = 0; i < ARTIFACT__MAX; i++)
+		printf(".Sy %s%s\n", artifact_kind_name((enum artifact_kind)i),
+		    i + 1 == ARTIFACT__MAX       ? " ."
+			: i + 2 == ARTIFACT__MAX ? "\nand"
+						 : " ,");
+}
+
+/* ---- messages ---- */
+
+static const char *
+type_name(enum field_type type)
+{
+	switch (type) {
+	case FIELD_STR:
+		return "string";
+	case FIELD_BIN:
+		return "bytes";
+	case FIELD_JSON:
+		return "JSON";
+	case FIELD_INT:
+		return "integer";
+	case FIELD_BOOL:
+		return "boolean";
+	}
+	return "?";
+}
+
+static void
+print_bounds(const struct msg_field *f)
+{
+	if (f->type == FIELD_BOOL)
+		return;
+	if (f->type != FIELD_INT)
+		printf(", ");
+	else if (f->max == IPC_INT_MAX)
+		printf(" from %" PRId64, f->min);
+	else
+		printf(", ");
+	if (f->type == FIELD_INT && f->max == IPC_INT_MAX)
+		return;
+	if (f->min == f->max)
+		printf("%" PRId64, f->max);
+	else
+		printf("%" PRId64 " to %" PRId64, f->min, f->max);
+	if (f->type != FIELD_INT)
+		printf(" bytes");
+}
+
+static void
+print_fields(const struct msg_row *row)
+{
+	if (msg_nfields(row) == 0)
+		return;
+	puts(".Bl -tag -width Ds -compact");
+	for (size_t i = 0; i < msg_nfields(row); i++) {
+		const struct msg_field *f = &row->fields[i];
+
+		printf(".It Sy %s Pq %s", msg_key_name(f->key),
+		    type_name(f->type));
+		print_bounds(f);
+		puts(f->required ? "" : ", optional");
+		put_text(f->help);
+	}
+	puts(".El");
+}
+
+static void
+print_phases(const struct msg_row *row)
+{
+	static const struct {
+		unsigned bit;
+		const char *name;
+	} phases[] = { { PEER_HELLO, "hello" }, { PEER_READY, "ready" },
+		{ PEER_IDLE, "idle" }, { PEER_RUN, "run" },
+		{ PEER_DESCRIBE, "describe" }, { PEER_ENDED, "ended" } };
+	bool first = true;
+
+	for (size_t i = 0; i < sizeof(phases) / sizeof(phases[0]); i++) {
+		if ((row->phases & phases[i].bit) == 0)
+			continue;
+		printf("%s%s", first ? "" : ", ", phases[i].name);
+		first = false;
+	}
+}
+
+static void
+print_messages(enum ipc_dir dir)
+{
+	puts(".Bl -tag -width Ds");
+	for (int i = 0; i < MSG__MAX; i++) {
+		const struct msg_row *row = msg_row((enum msg_id)i);
+
+		if (row->dir != dir)
+			continue;
+		printf(".It Sy %s Pq ", row->name);
+		print_phases(row);
+		printf("; at most %zu bytes%s\n", row->max_bytes,
+		    (row->flags & IPC_ADMIN_ONLY) != 0 ? "; administrators"
+						       : "");
+		put_text(row->help);
+		print_fields(row);
+	}
+	puts(".El");
+}
+
+static void
+print_in(void)
+{
+	print_messages(IPC_IN);
+}
+
+static void
+print_out(void)
+{
+	print_messages(IPC_OUT);
+}
+
+static void
+print_down(void)
+{
+	print_messages(IPC_DOWN);
+}
+
+static void
+print_up(void)
+{
+	print_messages(IPC_UP);
+}
+
+/* The bytes of the first message of a client, as they are sent. */
+static void
+print_hello(void)
+{
+	char reason[IPC_REASON_MAX];
+	struct ipc_params p;
+	struct buf b;
+
+	buf_init(&b, IPC_SMALL_BYTES);
+	ipc_params_init(&p, MSG_HELLO);
+	ipc_set_int(&p, F_PROTO, IPC_PROTO_CLIENT);
+	ipc_set_str(&p, F_CLIENT, "demo");
+	if (!ipc_encode_request(&b, 1, &p, reason))
+		printf("%s\n", reason);
+	printf(".Bd -literal -offset indent\n%02zx %02zx %02zx %02zx",
+	    b.len >> 24, b.len >> 16 & 255, b.len >> 8 & 255, b.len & 255);
+	for (size_t i = 0; i < b.len; i++)
+		printf("%s%02x", i % 16 == 0 ? "\n" : " ", b.data[i]);
+	puts("\n.Ed");
+	buf_clear(&b);
+}
+
+/* ---- browsertaskctl ---- */
+
+#define OPTION(id, ...) OPT_##id,
+enum ctl_option {
+#include "ctl/options.def"
+	OPT__MAX
+};
+#undef OPTION
+
+static const struct {
+	int letter;
+	const char *name, *value, *help;
+} options[] = {
+#define OPTION(id, letter, name, value, help) { letter, name, value, help },
+#include "ctl/options.def"
+#undef OPTION
+};
+
+static void
+print_option(int i)
+{
+	fputs(".It", stdout);
+	if (options[i].letter != 0)
+		printf(" Fl %c ,", options[i].letter);
+	printf(" Fl -%s", options[i].name);
+	if (options[i].value != NULL)
+		printf(" Ar %s", options[i].value);
+	putchar('\n');
+	put_text(options[i].help);
+}
+
+static void
+print_options(void)
+{
+	puts(".Bl -tag -width Ds");
+	for (int i = 0; i < OPT__MAX; i++)
+		print_option(i);
+	puts(".El");
+}
+
+static void
+print_commands(void)
+{
+#define BIT(id) (1u << OPT_##id)
+#define COMMAND(name, run, least, most, options, args, help) \
+	{ name, options, args, help },
+	static const struct {
+		const char *name;
+		unsigned options;
+		const char *args, *help;
+	} commands[] = {
+#include "ctl/commands.def"
+	};
+#undef COMMAND
+#undef BIT
+
+	puts(".Bl -tag -width Ds");
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		printf(".It Ic %s%s%s\n", commands[i].name,
+		    commands[i].args[0] == '\0' ? "" : " ", commands[i].args);
+		put_text(commands[i].help);
+		if (commands[i].options == 0)
+			continue;
+		puts("Options:");
+		for (unsigned o = 0, more; o < OPT__MAX; o++) {
+			if ((commands[i].options & 1u << o) == 0)
+				continue;
+			more = commands[i].options >> o >> 1;
+			printf(".Fl -%s %s\n", options[o].name,
+			    more != 0 ? "," : ".");
+		}
+	}
+	puts(".El");
+}
+
+/* ---- the list of tables ---- */
+
+static const struct {
+	const char *name;
+	void (*print)(void);
+} tables[] = { { "commands", print_commands }, { "errors", print_errors },
+	{ "events", print_events }, { "hello", print_hello },
+	{ "kinds", print_kinds }, { "messages-down", print_down },
+	{ "messages-in", print_in }, { "messages-out", print_out },
+	{ "messages-up", print_up }, { "options", print_options },
+	{ "settings", print_settings }, { "states", print_states } };
+
+int
+main(int argc, char **argv)
+{
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		if (argc == 1)
+			puts(tables[i].name);
+		else if (argc == 2 && strcmp(argv[1], tables[i].name) == 0) {
+			tables[i].print();
+			return 0;
+		}
+	}
+	if (argc == 1)
+		return 0;
+	fputs("usage: tables [table]\n", stderr);
+	return 1;
+}
