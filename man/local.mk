@@ -1,8 +1,12 @@
 # man/: one page per program, file format and protocol.
 dist_man_MANS += \
-	man/browsertaskd.8 \
+	man/browsertask-control.7 \
+	man/browsertask-launch.7 \
 	man/browsertask-store.5 \
-	man/browsertask-template.7
+	man/browsertask-templates.7 \
+	man/browsertask-worker.7 \
+	man/browsertaskctl.1 \
+	man/browsertaskd.8
 
 # Prints what tables.pl puts into the pages: a tool of maintainers.
 noinst_PROGRAMS += man/tables
