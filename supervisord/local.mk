@@ -90,3 +90,8 @@ check_PROGRAMS += t/unit/sup_pure_test
 t_unit_sup_pure_test_SOURCES = t/unit/sup_pure_test.c t/unit/tap.h
 t_unit_sup_pure_test_LDADD = $(supervisord_supervisord_LDADD)
 TESTS += t/unit/sup_pure_test
+
+check_PROGRAMS += t/unit/sup_worker_test
+t_unit_sup_worker_test_SOURCES = t/unit/sup_worker_test.c t/unit/tap.h
+t_unit_sup_worker_test_LDADD = $(supervisord_supervisord_LDADD)
+TESTS += t/unit/sup_worker_test

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <event2/event.h>
@@ -35,6 +36,8 @@
 #define FD_LAUNCHER   3
 #define FD_CLIENTS    4
 #define FD_ADMIN      5
+#define FD_RESERVE    512 /* for workers, their files and the store */
+#define FD_WANTED     (65536 + FD_RESERVE)
 #define STOP_GRACE_MS 3000
 #define STORE_RESERVE (1u << 20)
 #define EXIT_USAGE    64
@@ -103,6 +106,33 @@ check_descriptors(void)
 			fatal("descriptor %d is open and should not be", fd);
 	}
 	closedir(dir);
+}
+
+/*
+ * Clients must never use up the descriptors that workers and files need: a
+ * READY whose descriptors cannot be received would break the launcher's link.
+ */
+static void
+reserve_descriptors(struct settings *settings)
+{
+	struct rlimit limit;
+	int64_t room;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == -1)
+		fatal("RLIMIT_NOFILE: %s", strerror(errno));
+	limit.rlim_cur = limit.rlim_max;
+	if (limit.rlim_cur > FD_WANTED)
+		limit.rlim_cur = FD_WANTED;
+	if (setrlimit(RLIMIT_NOFILE, &limit) == -1)
+		fatal("RLIMIT_NOFILE: %s", strerror(errno));
+	room = (int64_t)limit.rlim_cur - FD_RESERVE;
+	if (room < 1)
+		fatal("at least %d descriptors are needed", FD_RESERVE + 1);
+	if (settings->maxClients > room) {
+		log_warn("maxClients is %lld: no more descriptors are allowed",
+		    (long long)room);
+		settings->maxClients = room;
+	}
 }
 
 static void
@@ -264,6 +294,7 @@ main(int argc, char *argv[])
 	if (sup->settings.debug)
 		log_init("supervisord", LOGL_DEBUG);
 	check_descriptors();
+	reserve_descriptors(&sup->settings);
 	signal(SIGPIPE, SIG_IGN);
 	sup->started_mono_ms = clock_mono_ms();
 	sup->base = event_base_new();

@@ -391,6 +391,18 @@ subtest 'slow followers' => sub {
 	$s->stop;
 };
 
+subtest 'more clients than places' => sub {
+	my $s = instance('maxClients=8');
+	my @in = map { client($s) } 1 .. 8;
+	my $late = BrowserTask::Client->new($s->client_sock, raw => 1);
+	my $hello = $late->send('hello', { proto => 1, client => 'late' });
+	is($in[0]->call('profile.get')->{clients}, 8, 'eight are served');
+	ok(!$late->receive(0.1), 'one waits');
+	pop @in;
+	is($late->answer($hello)->{proto}, 1, 'and has its turn');
+	$s->stop;
+};
+
 subtest 'whose runs' => sub {
 	plan skip_all => 'only root can be another user' if $> != 0;
 	my $s = instance('clientGid=65534');

@@ -1,0 +1,229 @@
+/* Every state of a worker with everything that may happen to it. */
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "storage/store.h"
+#include "supervisord/link.h"
+#include "supervisord/sup.h"
+#include "supervisord/worker_int.h"
+#include "t/unit/tap.h"
+
+/* The state that follows, one letter per input in the order of the enum. */
+static const char letters[] = "SHTCRED";
+static const char *const inputs = "ready hello up sandbox msg end gone lost"
+				  " timer";
+static const char *const want[WS__MAX] = {
+	[WS_SPAWNING] = "HDDDDDSDD",
+	[WS_HELLO] = "DTDDDDHDD",
+	[WS_STARTING] = "DDCDTETDD",
+	[WS_CHECKING] = "DDDRCECDD",
+	[WS_RUNNING] = "DDDRRERDD",
+	[WS_ENDED] = "DDDEDDEED",
+	[WS_DOOMED] = "DDDDDDDDD",
+};
+
+static struct sup sup;
+static int readies, messages, launcher = -1;
+
+static void
+on_ready(void *ctx)
+{
+	readies++;
+}
+
+static void
+on_msg(void *ctx, const struct ipc_params *p)
+{
+	messages++;
+}
+
+static void
+on_reaped(void *ctx, const struct worker_end *end)
+{
+	abort(); /* nothing is reaped here */
+}
+
+static const struct worker_ops ops = { on_ready, on_msg, on_reaped };
+
+static void
+on_broken(void *arg)
+{
+}
+
+static int
+channel_end(int *ret_other)
+{
+	int fds[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds) == -1)
+		abort();
+	*ret_other = fds[1];
+	return fds[0];
+}
+
+/* As it would be in that state; other is the worker's end. */
+static struct worker *
+worker_in(enum worker_state state, int *other)
+{
+	struct ulid session = { { 0 } };
+	struct worker *w =
+	    worker_new(&sup, &session, SPAWN_BROWSER, "test", &ops, NULL);
+
+	if (w == NULL)
+		abort();
+	*other = -1;
+	if (state != WS_SPAWNING)
+		w->chan = chan_new(
+		    sup.base, channel_end(other), IPC_UP, &worker_chan_ops, w);
+	w->state = state;
+	return w;
+}
+
+static void
+give(struct worker *w, enum worker_input input)
+{
+	static const enum msg_id msgs[WI__MAX] = { [WI_HELLO] = MSG_S_HELLO,
+		[WI_BROWSER_UP] = MSG_S_READY,
+		[WI_MSG] = MSG_S_TOTAL,
+		[WI_END] = MSG_S_RUN_END };
+	struct launch_sandbox sandbox = { 1, 2, 2, 1, { 0 } };
+	struct ipc_params p;
+	struct input in = { .reason = "closed by the peer",
+		.sandbox = &sandbox,
+		.params = &p,
+		.ipc_fd = -1,
+		.log_fd = -1 };
+	int other = -1, pipes[2];
+
+	ipc_params_init(&p, msgs[input]);
+	if (input == WI_HELLO)
+		ipc_set_int(&p, F_PROTO, IPC_PROTO_WORKER);
+	if (input == WI_BROWSER_UP)
+		ipc_set_str(&p, F_PRODUCT, "x");
+	if (input == WI_READY && w->state == WS_SPAWNING) {
+		if (pipe(pipes) == -1)
+			abort();
+		in.ipc_fd = channel_end(&other);
+		in.log_fd = pipes[0];
+		close(pipes[1]);
+	}
+	worker_input(w, input, &in);
+	if (other != -1)
+		close(other);
+}
+
+static void
+reap(struct worker *w)
+{
+	worker_free(&w);
+	/* The link still counts the cell: a new link forgets all. */
+	link_free(&sup.link);
+	close(launcher);
+}
+
+static void
+make_link(void)
+{
+	sup.link = link_new(sup.base, channel_end(&launcher), on_broken, NULL);
+	if (sup.link == NULL)
+		abort();
+}
+
+static void
+test_table(void)
+{
+	struct worker *w;
+	int other;
+
+	for (int state = 0; state < WS__MAX; state++)
+		for (int input = 0; input < WI__MAX; input++) {
+			make_link();
+			w = worker_in((enum worker_state)state, &other);
+			give(w, (enum worker_input)input);
+			ok(letters[w->state] == want[state][input],
+			    "%c, input %d of \"%s\": %c", letters[state],
+			    input + 1, inputs, letters[w->state]);
+			if (letters[w->state] == 'D' && state < WS_ENDED &&
+			    w->end.code == ERR_NONE)
+				ok(false, "killed without a reason");
+			reap(w);
+			if (other != -1)
+				close(other);
+		}
+	is_int(readies, 1, "ready is told when the sandbox was seen");
+	is_int(messages, 6, "messages are passed on where they belong");
+}
+
+static void
+check_sandbox(unsigned renderers, unsigned seccomp, unsigned depth,
+    unsigned nnp, enum err_code code)
+{
+	struct launch_sandbox s = { (uint16_t)renderers, (uint8_t)seccomp,
+		(uint8_t)depth, (uint8_t)nnp, { 0 } };
+	struct input in = { .sandbox = &s };
+	struct worker *w;
+	int other;
+
+	make_link();
+	w = worker_in(WS_CHECKING, &other);
+	worker_input(w, WI_SANDBOX, &in);
+	ok(w->end.code == code, "sandbox %u %u %u %u: %s", renderers, seccomp,
+	    depth, nnp, code == ERR_NONE ? "good" : err_name(code));
+	reap(w);
+	close(other);
+}
+
+/* A cancel while the browser comes up must end the cell all the same. */
+static void
+test_grace(void)
+{
+	struct worker *w;
+	int other;
+
+	make_link();
+	w = worker_in(WS_CHECKING, &other);
+	worker_stop(w, "cancel");
+	ok(evtimer_pending(w->timer, NULL), "the grace period runs");
+	give(w, WI_SANDBOX);
+	ok(evtimer_pending(w->timer, NULL), "also when the browser is up");
+	give(w, WI_TIMER);
+	is_int(w->state, WS_DOOMED, "at its end the cell is killed");
+	reap(w);
+	close(other);
+	make_link();
+	w = worker_in(WS_RUNNING, &other);
+	give(w, WI_BROWSER_GONE);
+	give(w, WI_LOST);
+	is_int(w->end.code, ERR_PAGE_CRASHED, "the browser went first");
+	reap(w);
+	close(other);
+}
+
+int
+main(void)
+{
+	char dir[] = "/tmp/sup_worker_test.XXXXXX", command[64];
+	struct store_options options = { .now_ms = 1 };
+
+	settings_default(&sup.settings);
+	sup.base = event_base_new();
+	if (sup.base == NULL || mkdtemp(dir) == NULL ||
+	    store_open(dir, &options, &sup.store, NULL) != STORE_OK)
+		abort();
+	test_table();
+	check_sandbox(1, 2, 2, 1, ERR_NONE);
+	check_sandbox(0, 0, 0, 0, ERR_SANDBOX_MISSING);
+	check_sandbox(1, 0, 2, 1, ERR_SANDBOX_MISSING);
+	check_sandbox(1, 2, 1, 1, ERR_SANDBOX_MISSING);
+	check_sandbox(1, 2, 2, 0, ERR_SANDBOX_MISSING);
+	test_grace();
+	store_free(&sup.store);
+	event_base_free(sup.base);
+	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
+	if (system(command) != 0)
+		printf("# %s is left\n", dir);
+	return done_testing();
+}
