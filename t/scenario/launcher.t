@@ -381,7 +381,7 @@ sub test_blocks {
 	    'and kills what was left in it');
 	like($j->log, qr/killing process $stray/, 'which is logged');
 	is($j->stop, 0, 'stop');
-	my $far = 1879048192 + 64 * 1024 + 64 * ($$ % 4096);
+	my $far = 1879048192 + 4000 * 4096 + 64 * ($$ % 4096);
 	$j->{settings} = [ "uidBase=$far", 'uidBlocks=1' ];
 	$j->start;
 	is((tree($j->{pid}))[0]{uid}, $far, 'another block');

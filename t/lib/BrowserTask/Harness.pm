@@ -207,8 +207,10 @@ sub command {
 	my ($self, $ready_fd) = @_;
 	my @settings;
 
-	# Blocks of their own, so that tests run beside each other.
-	push @settings, 'uidBase=1879048192', 'uidBlocks=1024'
+	# Blocks of the test's own: an instance ends what is left in its block, and
+	# that must never be another test's.
+	push @settings, 'uidBase=' . (1879048192 + $test_pid % 4000 * 4096),
+	    'uidBlocks=64'
 	    if $self->{mode} eq 'system';
 	push @settings, @{ $self->{settings} };
 	return (
