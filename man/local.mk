@@ -8,6 +8,10 @@ dist_man_MANS += \
 	man/browsertaskctl.1 \
 	man/browsertaskd.8
 
+# The transcript in browsertask-control(7) is replayed.
+dist_check_SCRIPTS += t/scenario/manual.t
+TESTS += t/scenario/manual.t
+
 # Prints what tables.pl puts into the pages: a tool of maintainers.
 noinst_PROGRAMS += man/tables
 man_tables_SOURCES = man/tables.c
