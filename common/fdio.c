@@ -9,6 +9,20 @@
 #include "common/panic.h"
 
 int
+fd_open_standard(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd == -1)
+		return errno;
+	close(fd);
+	return 0;
+}
+
+int
 fd_set_nonblock(int fd)
 {
 	int fl = fcntl(fd, F_GETFL);

@@ -10,6 +10,11 @@
 
 #define FDIO_MAX_FDS 4
 
+/*
+ * Opens /dev/null as 0, 1 and 2 where one is closed: else the next thing that
+ * is opened becomes standard error, and is written to and passed on as such.
+ */
+int fd_open_standard(void);
 int fd_set_nonblock(int fd);
 int fd_set_cloexec(int fd, int on);
 /* Closes *fd unless it is -1 and sets it to -1. */

@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "common/fdio.h"
 #include "config.h"
 #include "ctl/ctl.h"
 #include "ctl/text.h"
@@ -193,6 +194,8 @@ main(int argc, char **argv)
 	unsigned given = 0;
 	enum ctl_exit rc;
 
+	if (fd_open_standard() != 0)
+		return CTL_USAGE;
 	signal(SIGPIPE, SIG_IGN);
 	look_at_terminal(&ctl);
 	if (!parse_options(&ctl, argc, argv, &given))

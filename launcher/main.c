@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/signalfd.h>
@@ -291,12 +292,23 @@ instance_run(struct instance *in)
 	return in->exit_code;
 }
 
+/* What whoever starts this program may have left in disorder. */
+static void
+instance_tidy(void)
+{
+	if (fd_open_standard() != 0)
+		exit(EXIT_SYSTEM);
+	/* Ignored, it would make the kernel forget how children ended. */
+	signal(SIGCHLD, SIG_DFL);
+}
+
 int
 main(int argc, char **argv)
 {
 	static struct instance in;
 	int code;
 
+	instance_tidy();
 	log_init("browsertaskd", LOGL_INFO);
 	if (!options_parse(&in.options, argc, argv, &code))
 		return code;

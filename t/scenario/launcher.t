@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 use BrowserTask::Harness;
+use Fcntl qw(F_SETFD);
 use IO::Socket::UNIX;
 use POSIX ();
 use Socket;
@@ -462,6 +463,37 @@ sub test_usage {
 	is($i->wait, 73 << 8, 'a socket path that is too long');
 }
 
+# Standard descriptors closed and SIGCHLD ignored, as careless parents do.
+sub test_careless_parent {
+	my ($mode) = @_;
+	my $i = instance(mode => $mode);
+
+	pipe(my $r, my $w) or die;
+	fcntl($w, F_SETFD, 0);
+	my $pid = fork() // die;
+	if ($pid == 0) {
+		$i->become;
+		$SIG{CHLD} = 'IGNORE';
+		POSIX::close($_) for 0 .. 2;
+		exec $i->command(fileno $w);
+		POSIX::_exit(127);
+	}
+	close $w;
+	$i->{pid} = $pid;
+	$i->{ready} = lines($r);
+	ok($i->ready, 'it serves');
+	is(readlink "/proc/$pid/fd/$_", '/dev/null', "its descriptor $_")
+	    for 0 .. 2;
+	is(readlink '/proc/' . supervisord($i) . '/fd/2', '/dev/null',
+	    "supervisord's standard error is no socket or directory");
+	my $t = Talk->new($i);
+	$t->up(1, DESCRIBE);
+	$t->say('tell 1 exit 3');
+	is($t->expect(qr/^reaped 1/), 'reaped 1 768 worker ended 0 ',
+	    'how a worker ended is known');
+	is($i->stop, 0, 'stop');
+}
+
 # One user namespace is allowed, and the launcher is in it.
 sub test_no_namespaces {
 	my $i = instance();
@@ -480,7 +512,8 @@ sub test_no_namespaces {
 for my $mode (modes()) {
 	for my $test ([ cell => \&test_cell ], [ deaths => \&test_deaths ],
 	    [ restart => \&test_restart_after_kill ],
-	    [ damping => \&test_damping ], [ systemd => \&test_systemd ]) {
+	    [ damping => \&test_damping ], [ systemd => \&test_systemd ],
+	    [ careless => \&test_careless_parent ]) {
 		subtest "$mode: $test->[0]" => sub { $test->[1]->($mode) };
 	}
 }
