@@ -151,35 +151,37 @@ profiles_discard_all(const struct dirs *d)
 
 /*
  * Empties one directory of the trash. Directories in it are moved to the top
- * instead of being entered, so that depth costs nothing. Returns false when
- * the budget ran out first.
+ * instead of being entered, so that depth costs nothing. Returns whether
+ * anything has left it.
  */
 static bool
 trash_empty(const struct dirs *d, const char *name, int *budget)
 {
+	bool moved = false;
 	struct dirent *e;
 	DIR *dir;
 
 	allow_owner(d->trash_fd, name);
 	dir = open_dir(d->trash_fd, name);
 	if (dir == NULL)
-		return true;
+		return false;
 	while (*budget > 0 && (e = readdir(dir)) != NULL) {
 		if (is_dots(e->d_name))
 			continue;
 		(*budget)--;
-		if (unlinkat(dirfd(dir), e->d_name, 0) == -1)
-			trash_put(d, dirfd(dir), e->d_name);
+		if (unlinkat(dirfd(dir), e->d_name, 0) == 0 ||
+		    trash_put(d, dirfd(dir), e->d_name) == 0)
+			moved = true;
 	}
 	closedir(dir);
-	return *budget > 0;
+	return moved;
 }
 
 bool
 trash_step(const struct dirs *d)
 {
-	int budget = TRASH_BUDGET, before;
-	bool removed = false;
+	int budget = TRASH_BUDGET;
+	bool moved = false;
 	struct dirent *e;
 	DIR *dir = open_dir(d->trash_fd, ".");
 
@@ -188,17 +190,17 @@ trash_step(const struct dirs *d)
 	while (budget > 0 && (e = readdir(dir)) != NULL) {
 		if (is_dots(e->d_name))
 			continue;
-		before = budget--;
-		if (unlinkat(d->trash_fd, e->d_name, 0) == 0) {
-			removed = true;
-			continue;
-		}
-		if (!trash_empty(d, e->d_name, &budget) || budget < before - 1)
-			removed = true;
+		budget--;
+		if (unlinkat(d->trash_fd, e->d_name, 0) == 0 ||
+		    trash_empty(d, e->d_name, &budget))
+			moved = true;
 		if (unlinkat(d->trash_fd, e->d_name, AT_REMOVEDIR) == 0)
-			removed = true;
+			moved = true;
 	}
 	closedir(dir);
-	/* What cannot be removed now is left for the next start. */
-	return removed;
+	/*
+	 * Only a step that moved something earns another one: what cannot be
+	 * removed now, on a file system that refuses, waits for the next start.
+	 */
+	return moved;
 }

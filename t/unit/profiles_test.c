@@ -1,8 +1,11 @@
 /* Profile directories and their removal, whatever a browser left in them. */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "launcher/profiles.h"
@@ -186,6 +189,64 @@ test_hostile(void)
 	unlinkat(dirs.state_fd, "outside", 0);
 }
 
+/* The directories as a new mount namespace has them. */
+static bool
+enter_namespace(void)
+{
+	if ((unshare(CLONE_NEWNS) == -1 &&
+		unshare(CLONE_NEWUSER | CLONE_NEWNS) == -1) ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == -1)
+		return false;
+	dirs.state_fd = open(top, O_RDONLY | O_DIRECTORY);
+	dirs.fresh_fd = open_sub("profiles/fresh");
+	dirs.trash_fd = open_sub("profiles/trash");
+	return true;
+}
+
+/* A mount point cannot be removed or renamed, not even by root. */
+static int
+stuck_child(void)
+{
+	struct profile p;
+	char path[PATH_MAX];
+	int fd, steps = 0;
+
+	if (!enter_namespace())
+		return 100;
+	fd = open_fresh(&p);
+	if (profile_path(&dirs, &p, path) != 0 ||
+	    strlcat(path, "/stuck", sizeof(path)) >= sizeof(path) ||
+	    mkdir(path, 0700) == -1 ||
+	    mount("none", path, "tmpfs", 0, NULL) == -1)
+		return 100;
+	touch(fd, "file");
+	close(fd);
+	profile_close(&dirs, &p);
+	while (steps < 50 && trash_step(&dirs))
+		steps++;
+	return steps;
+}
+
+static void
+test_stuck(void)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(stuck_child());
+	if (pid == -1 || waitpid(pid, &status, 0) != pid)
+		abort();
+	if (WEXITSTATUS(status) == 100)
+		tap_skip("what cannot be removed", "no mounts allowed here");
+	else
+		ok(WIFEXITED(status) && WEXITSTATUS(status) < 5,
+		    "what cannot be removed is left alone after %d steps",
+		    WEXITSTATUS(status));
+	profiles_discard_all(&dirs);
+	trash_all();
+}
+
 static void
 test_discard_all(void)
 {
@@ -208,6 +269,7 @@ main(void)
 	test_many();
 	test_deep();
 	test_hostile();
+	test_stuck();
 	test_discard_all();
 	tear_down();
 	return done_testing();
