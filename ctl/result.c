@@ -41,8 +41,62 @@ add_title(struct table *t, struct json_val item, bool success)
 		table_add_val(t, json_obj_get(error, "errorCode"));
 }
 
+/* Length of "scheme://host" at the start of an address, 0 for others. */
+static size_t
+origin_len(const char *url)
+{
+	const char *host = strstr(url, "://");
+
+	return host == NULL
+	    ? 0
+	    : strcspn(host + 3, "/?#") + 3 + (size_t)(host - url);
+}
+
+/* The origin that all items share; "" when they do not, or there is but one. */
 static void
-add_item(struct table *t, size_t number, struct json_val item)
+common_origin(struct json_val items, char *ret_origin, size_t size)
+{
+	struct json_iter it;
+	size_t len = 0;
+	char *url;
+
+	ret_origin[0] = '\0';
+	if (json_len(items) < 2)
+		return;
+	for (it = json_iter(items); json_iter_next(&it);) {
+		url = text_of(json_obj_get(it.val, "url"));
+		if (len == 0 && url != NULL) {
+			len = origin_len(url);
+			if (len < size)
+				memcpy(ret_origin, url, len);
+			ret_origin[len < size ? len : 0] = '\0';
+		}
+		if (url == NULL || len == 0 || origin_len(url) != len ||
+		    strncmp(url, ret_origin, len) != 0)
+			ret_origin[0] = '\0';
+		free(url);
+		if (ret_origin[0] == '\0')
+			return;
+	}
+}
+
+static void
+add_url(struct table *t, struct json_val url, const char *origin)
+{
+	char *text = text_of(url);
+	size_t len = strlen(origin);
+
+	if (text != NULL && text[len] != '\0')
+		table_add(t, text + len);
+	else
+		table_add_val(t, url);
+	table_style(t, TABLE_DIM);
+	free(text);
+}
+
+static void
+add_item(
+    struct table *t, size_t number, struct json_val item, const char *origin)
 {
 	bool success = false;
 	int64_t status = 0, ms;
@@ -70,8 +124,7 @@ add_item(struct table *t, size_t number, struct json_val item)
 		table_add(t, text);
 	} else
 		table_add(t, "-");
-	table_add_val(t, json_obj_get(item, "url"));
-	table_style(t, TABLE_DIM);
+	add_url(t, json_obj_get(item, "url"), origin);
 }
 
 static void
@@ -104,15 +157,22 @@ print_items(struct ctl *ctl, struct json_val run)
 {
 	static const char *const titles[] = { ">#", "~TITLE", "TYPE", ">STATUS",
 		">ELEMENTS", ">SECTIONS", ">TIME", "~URL" };
+	struct json_val items =
+	    json_obj_get(json_obj_get(run, "result"), "items");
 	struct table *t = table_new(titles, 8);
+	char origin[128] = "";
 	struct json_iter it;
 	size_t number = 0;
 
-	it = json_iter(json_obj_get(json_obj_get(run, "result"), "items"));
-	while (json_iter_next(&it))
-		add_item(t, ++number, it.val);
+	/* Columns are scarce on a terminal only; files get whole addresses. */
+	if (ctl->columns > 0)
+		common_origin(items, origin, sizeof(origin));
+	for (it = json_iter(items); json_iter_next(&it);)
+		add_item(t, ++number, it.val, origin);
 	table_print(t, stdout, (size_t)ctl->columns, ctl->color, ctl->unicode);
 	table_free(&t);
+	if (origin[0] != '\0')
+		printf("\naddresses are below %s", origin);
 	print_summary(run);
 }
 
