@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <sha2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,6 +11,7 @@
 
 #include "common/fdio.h"
 #include "common/panic.h"
+#include "common/sha256.h"
 #include "model/limits.h"
 #include "storage/artifact.h"
 #include "storage/store_impl.h"
@@ -194,7 +194,7 @@ artifact_writer_append(struct artifact_writer *w, const void *bytes, size_t len)
 		w->failed = true;
 		return err;
 	}
-	SHA256Update(&w->sha, bytes, len);
+	sha256_update(&w->sha, bytes, len);
 	w->size += len;
 	return STORE_OK;
 }

@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <sha2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,6 +11,7 @@
 
 #include "common/fdio.h"
 #include "common/panic.h"
+#include "common/sha256.h"
 #include "storage/spool.h"
 #include "storage/store_impl.h"
 
@@ -96,7 +96,6 @@ enum store_err
 spool_append(struct spool *sp, const void *bytes, size_t len,
     struct journal_extent *extent)
 {
-	SHA2_CTX sha;
 	int rc;
 
 	MAGIC_CHECK(sp, SPOOL_MAGIC);
@@ -107,9 +106,7 @@ spool_append(struct spool *sp, const void *bytes, size_t len,
 	/* A cut write leaves end where it was: the next one covers it. */
 	if ((rc = write_at(sp->fd, bytes, len, sp->end)) != 0)
 		return store_err_of_errno(rc);
-	SHA256Init(&sha);
-	SHA256Update(&sha, bytes, len);
-	SHA256Final(extent->sha256, &sha);
+	sha256_of(bytes, len, extent->sha256);
 	extent->offset = sp->end;
 	extent->len = len;
 	sp->end += len;
@@ -156,7 +153,7 @@ spool_copy(
 			err = artifact_writer_append(w, piece, n);
 		if (err != STORE_OK)
 			return err;
-		SHA256Update(&sha, piece, n);
+		sha256_update(&sha, piece, n);
 	}
 	SHA256Final(sum, &sha);
 	return memcmp(sum, e->sha256, sizeof(sum)) == 0 ? STORE_OK
