@@ -22,6 +22,11 @@ package BrowserTask::Scenario;
 #                                output included
 #   parts($i, $run)              living processes of a run: hash of lists of
 #                                pids: worker browser cell renderer all
+#   gone($i, @pids)             whether none of them is there, not even as a
+#                                zombie
+#   listening($pid)             listening TCP sockets of the tree of $pid, as
+#                                text; in a list also how many descriptors
+#                                were looked at
 #   error_is($error, $code, $cause, $name)
 #   timed(sub)                   (seconds it took, its value)
 #   quantile($q, @values)
@@ -36,7 +41,7 @@ use Test::More ();
 use Time::HiRes qw(time);
 
 our @EXPORT = qw(client batch get ended event done items artifact artifact_of
-    parts error_is timed quantile);
+    parts gone listening error_is timed quantile);
 
 sub client { return BrowserTask::Client->new($_[0]->client_sock) }
 
@@ -144,6 +149,35 @@ sub parts {
 		push @{ $parts{all} }, $p->{pid};
 	}
 	return %parts;
+}
+
+sub gone {
+	my ($i, @pids) = @_;
+	my %there = map { $_->{pid} => 1 } tree($i->{pid});
+	return !grep { $there{$_} } @pids;
+}
+
+sub listening {
+	my ($root) = @_;
+	my (@found, $seen);
+
+	for my $p ({ pid => $root, cmd => "pid $root" }, tree($root)) {
+		my %listens;
+		for my $table (glob "/proc/$p->{pid}/net/{tcp,tcp6}") {
+			open(my $fh, '<', $table) or next;
+			while (<$fh>) {
+				my @f = split;
+				$listens{ $f[9] } = $f[1] if $f[3] eq '0A';
+			}
+		}
+		for my $link (glob "/proc/$p->{pid}/fd/*") {
+			my $to = readlink $link // next;
+			$seen++;
+			push @found, "$p->{cmd} $listens{$1}"
+			    if $to =~ /^socket:\[(\d+)\]/ && $listens{$1};
+		}
+	}
+	return wantarray ? (join("\n", @found), $seen) : join "\n", @found;
 }
 
 sub error_is {

@@ -1,0 +1,376 @@
+#!/usr/bin/perl
+# Pages and processes that are stuck, with the real programs and the real
+# browser: the run ends by itself within its bounds, or at once when canceled;
+# the service answers meanwhile; nothing of it is left.
+#
+# FULL=1 also waits for what takes a minute to end by itself: a page has 30 s to
+# load, and a second attempt as many.
+use strict;
+use warnings;
+use BrowserTask::Harness;
+use BrowserTask::Scenario;
+use Test::More;
+use Time::HiRes qw(time);
+
+# Promised, and what a shared machine gets.
+use constant { CANCEL_S => 1, CRASH_S => 0.5, ANSWER_S => 0.05, SLOWER => 5 };
+
+my $site = BrowserTask::Scenario::Site->new;
+my $asked = 0;
+
+# Name; page; process that is stopped there, if any. Where a page comes to an
+# end by itself it is read over and over, so that the run is always in it.
+my @five = (
+	[ 'spin', '/spin' ],
+	[ 'alerts', '/alert-loop' ],
+	[ 'no answer', '/never-headers' ],
+	[ 'browser stopped', '/never-headers', 'browser' ],
+	[ 'worker stopped', '/never-headers', 'worker' ],
+);
+my @others = (
+	[ 'mutating', '/mutate' ],
+	[ 'never loaded', '/never' ],
+	[ 'trickling', '/trickle?ms=100' ],
+	[ 'popups', '/popup' ],
+	[ 'beforeunload', '/beforeunload' ],
+	[ 'one alert', '/alert' ],
+	[ 'reading', '/article-harbour' ],
+	[ 'renderer stopped', '/never-headers', 'renderer' ],
+	[ 'cell stopped', '/never-headers', 'cell' ],
+);
+
+# The run $name, in a state of its own; its pages have their own addresses.
+sub begin {
+	my ($c, $state, %options) = @_;
+	my ($name, $path, $stop) = @$state;
+	my $mark = ($path =~ /\?/ ? '&' : '?') . 'n=' . ++$asked;
+	my $r = batch($c, [ ($site->url("$path$mark")) x 300 ],
+		{ mode => 'async', %options }, concurrency => 2);
+
+	return { name => $name, id => $r->{runId}, stop => $stop,
+		path => "$path$mark", answer => $r };
+}
+
+# The seconds of CPU that a process has had.
+sub worked {
+	my ($pid) = @_;
+	open(my $fh, '<', "/proc/$pid/schedstat") or return 0;
+	return (split ' ', <$fh> // 0)[0] / 1e9;
+}
+
+# Waits until it is in its state, then stops what is to be stopped.
+sub reach {
+	my ($i, $w) = @_;
+	my %parts;
+
+	wait_until(60, sub { my %n = $site->fetched; $n{ $w->{path} } })
+	    or return fail("$w->{name}: its page is asked for");
+	%parts = parts($i, $w->{id});
+	if ($w->{name} eq 'spin') {
+		my %was = map { $_ => worked($_) } @{ $parts{renderer} };
+		wait_until(30, sub {
+			grep { worked($_) > $was{$_} + 0.1 } keys %was;
+		});
+	}
+	if ($w->{stop}) {
+		my @pids = @{ $parts{ $w->{stop} } };
+		kill 'STOP', @pids;
+		wait_until(10, sub {
+			my %state = map { $_->{pid} => $_->{state} }
+			    tree($i->{pid});
+			!grep { ($state{$_} // 'T') ne 'T' } @pids;
+		});
+	}
+	$w->{parts} = \%parts;
+	return ok(@{ $parts{all} } >= 5, "$w->{name}: reached");
+}
+
+sub cancel {
+	my ($i, $c, $w) = @_;
+	my ($took, $answer) = timed(sub {
+		$c->call('run.cancel', { runId => $w->{id} }) });
+	my %now = parts($i, $w->{id});
+	my $gone = gone($i, @{ $w->{parts}{all} }) && !@{ $now{all} };
+	my $r = get($c, $w->{id}, 'output');
+
+	ok($answer->{success}, "$w->{name}: canceled")
+	    or diag explain $answer;
+	cmp_ok($took, '<', CANCEL_S * SLOWER, sprintf '%s: after %.0f ms',
+		$w->{name}, $took * 1000);
+	ok($gone, "$w->{name}: nothing of it is left by then")
+	    or diag explain [ grep { !gone($i, $_) } @{ $w->{parts}{all} } ];
+	error_is($r->{error}, 'RUN_CANCELED', 'RUN_CANCELED',
+		"$w->{name}: its error");
+	is($r->{output}{error}{step}, 'extract_pages',
+		"$w->{name}: names its step");
+	return $took;
+}
+
+sub check_next {
+	my ($c, $name) = @_;
+	my $r = batch($c, [ map { $site->url("/corpus/$_") } 1 .. 3 ],
+		{ mode => 'sync' });
+	is($r->{status}, 'succeeded', "the next run succeeds $name")
+	    or diag explain $r;
+}
+
+# One round of questions to the control plane; the times by what was asked.
+sub ask {
+	my ($c, @stuck) = @_;
+	my %calls = (
+		'profile.get' => sub { {} },
+		'run.list' => sub { { limit => 20 } },
+		'run.get' => sub { { runId => $stuck[ $_[0] % @stuck ]{id} } },
+		'template.list' => sub { {} },
+	);
+	my (%took, @bad);
+
+	for my $n (1 .. 100) {
+		for my $call (sort keys %calls) {
+			my ($s, $a) = timed(sub {
+				$c->call($call, $calls{$call}->($n)) });
+			push @{ $took{$call} }, $s;
+			push @bad, $a if $a->{errorCode};
+		}
+	}
+	for my $n (1 .. 10) {
+		my $r = batch($c, [ $site->url('/login') ],
+			{ mode => 'async' });
+		my ($s, $a) = timed(sub {
+			$c->call('run.cancel', { runId => $r->{runId} }) });
+		push @{ $took{'run.cancel'} }, $s;
+		push @bad, $a if $r->{status} ne 'queued' || !$a->{success};
+	}
+	is_deeply(\@bad, [], 'every call is answered');
+	return %took;
+}
+
+# Up to three rounds: what else the machine does is none of the service's.
+sub check_control {
+	my ($c, @stuck) = @_;
+	my %p99;
+
+	for my $round (1 .. 3) {
+		my %took = ask($c, @stuck);
+		for my $call (keys %took) {
+			my $p99 = quantile(0.99, @{ $took{$call} });
+			$p99{$call} = $p99
+			    if !defined $p99{$call} || $p99 < $p99{$call};
+		}
+		last if !grep { $_ >= ANSWER_S * SLOWER } values %p99;
+	}
+	for my $call (sort keys %p99) {
+		cmp_ok($p99{$call}, '<', ANSWER_S * SLOWER, sprintf
+			'%s: p99 is %.1f ms', $call, $p99{$call} * 1000);
+	}
+}
+
+# No debugging port, nor any other.
+sub check_ports {
+	my ($i, $when) = @_;
+	my ($found, $seen) = listening($i->{pid});
+
+	is($found, '', "nothing listens on TCP $when");
+	cmp_ok($seen, '>', 20, "of $seen descriptors");
+	is((grep { $_->{cmd} =~ /remote-debugging-port/ } tree($i->{pid})), 0,
+		"nor is told to $when");
+}
+
+# Pages that need patience, in the background of all the others: each is read.
+my @odd = qw(/alert /alert-loop /popup /beforeunload /mutate /never
+    /trickle);
+
+sub odd_begin {
+	my ($c) = @_;
+	my @urls = map { $site->url($_) } map { ($_, '/login') } @odd;
+
+	return batch($c, \@urls, { mode => 'async' }, concurrency => 2)
+	    ->{runId};
+}
+
+sub odd_check {
+	my ($c, $run) = @_;
+	my $r = ended($c, $run);
+	my %item = items($r);
+
+	is($r->{status}, 'succeeded', 'odd pages: all are read')
+	    or diag explain $r->{error};
+	for my $path (@odd) {
+		my $it = $item{ $site->url($path) };
+		ok($it->{success}, sprintf '%s: is read, in %.1f s', $path,
+			$it->{elapsedMs} / 1000) or diag explain $it;
+		is($it->{status}, 200, "$path: with its status");
+		like($it->{title}, qr/\w/, "$path: and title");
+	}
+	for my $what (qr/opened a window/, qr/kept opening dialogs/) {
+		ok((grep { /$what/ } @{ $r->{warnings} }), "warned: $what");
+	}
+	return $r;
+}
+
+sub test_stuck {
+	my ($i, @more) = @_;
+	my $c = client($i);
+	my $odd = @more > 2 ? odd_begin($c) : undef;
+	my @stuck = map { begin($c, $_) } @five;
+	my @took;
+
+	reach($i, $_) for @stuck;
+	subtest 'the control plane' => sub { check_control($c, @stuck) };
+	check_ports($i, 'while five runs are stuck');
+	push @took, cancel($i, $c, $_) for @stuck;
+	check_next($c, 'after five that were stuck');
+	@stuck = map { begin($c, $_) } @more;
+	for my $w (@stuck) {
+		reach($i, $w) and push @took, cancel($i, $c, $w);
+	}
+	check_next($c, 'after all the others');
+	note sprintf 'cancel: median %.0f ms, at most %.0f ms of %d',
+	    1000 * quantile(0.5, @took), 1000 * quantile(1, @took),
+	    scalar @took;
+	subtest 'odd pages' => sub { odd_check($c, $odd) } if $odd;
+}
+
+# Without anybody's help: the run's own limit, whatever is stuck.
+sub test_limits {
+	my ($i) = @_;
+	my $c = client($i);
+	my @stuck = map { begin($c, $_, timeoutMs => 2500) }
+	    grep { $_->[0] =~ /^(spin|no answer|\w+ stopped)$/
+	    && ($_->[2] // '') ne 'worker' } @five, @others;
+
+	reach($i, $_) for @stuck;
+	for my $w (@stuck) {
+		my $r = ended($c, $w->{id}, 30);
+		my $over = $r->{metrics}{elapsedMs} - 2500;
+		error_is($r->{error}, 'RUN_TIMEOUT', 'RUN_TIMEOUT',
+			"$w->{name}: its time is over");
+		cmp_ok($over, '<', 1000 * (CANCEL_S + 3) * SLOWER,
+			"$w->{name}: ended $over ms after its limit, "
+			. 'its start included');
+		ok(gone($i, @{ $w->{parts}{all} }),
+			"$w->{name}: nothing of it is left");
+	}
+}
+
+# A worker that says nothing is found out; a cell that is stopped holds up
+# nothing but its own end.
+sub test_silence {
+	my ($i) = @_;
+	my $c = client($i);
+	my $cell = batch($c, [ map { $site->url($_) } '/slow', '/login' ],
+		{ mode => 'async' }, concurrency => 1)->{runId};
+	my $w = begin($c, [ 'worker', '/never-headers', 'worker' ]);
+	my %parts;
+
+	wait_until(30, sub { %parts = parts($i, $cell); $parts{cell}[0] });
+	kill 'STOP', @{ $parts{cell} };
+	reach($i, $w);
+	my ($took, $r) = timed(sub { ended($c, $w->{id}, 30) });
+	error_is($r->{error}, 'EXECUTION_ERROR', 'WORKER_SILENT',
+		sprintf 'a stopped worker, after %.1f s', $took);
+	ok($r->{error}{retryable}, 'which is worth a retry');
+	ok(gone($i, @{ $w->{parts}{all} }), 'nothing of it is left');
+	check_next($c, 'after a silent worker');
+	$r = ended($c, $cell, 30);
+	is($r->{status}, 'succeeded', 'a stopped cell: its run is done');
+	ok(gone($i, @{ $parts{all} }), 'and nothing of it is left');
+}
+
+sub test_kills {
+	my ($i) = @_;
+	my $c = client($i);
+	my @took;
+
+	for my $n (1 .. 3) {
+		my $w = begin($c, $others[6]);
+		reach($i, $w);
+		done($c, $w->{id}, $n);
+		my $was = time;
+		kill 'KILL', @{ $w->{parts}{browser} };
+		my $r = ended($c, $w->{id}, 30);
+		push @took, time - $was;
+		error_is($r->{error}, 'PAGE_CRASHED', 'PAGE_CRASHED',
+			"browser killed: its run's error");
+		ok(gone($i, @{ $w->{parts}{all} }), 'nothing of it is left');
+		cmp_ok(scalar @{ $r->{output}{result}{items} }, '>=', $n,
+			'what was read is kept');
+	}
+	cmp_ok(quantile(1, @took), '<', CRASH_S * SLOWER, sprintf
+		'PAGE_CRASHED after %.0f, %.0f, %.0f ms',
+		map { $_ * 1000 } @took);
+	check_next($c, 'after killed browsers');
+}
+
+# One renderer is killed in the middle of a page: the item is read again in a
+# fresh tab, and no other is touched.
+sub test_renderer {
+	my ($i) = @_;
+	my $c = client($i);
+	my $slow = '/trickle?ms=5&n=' . ++$asked;
+	my @urls = map { $site->url($_) }
+	    (map { "/corpus/$_" } 1 .. 3), $slow, '/login';
+	my $r = batch($c, \@urls, { mode => 'async' }, concurrency => 1);
+	my %parts;
+
+	wait_until(30, sub {
+		my %n = $site->fetched;
+		%parts = parts($i, $r->{runId});
+		$n{$slow} && @{ $parts{renderer} };
+	});
+	# Of the tab's and the one that is kept ready, the tab's has worked more.
+	kill 'KILL',
+	    (sort { worked($b) <=> worked($a) } @{ $parts{renderer} })[0];
+	$r = ended($c, $r->{runId}, 60);
+	is($r->{status}, 'succeeded', 'renderer killed: the run goes on')
+	    or diag explain $r->{error};
+	my @again = grep { $_->{attempts} > 1 } @{ $r->{result}{items} };
+	is_deeply([ map { $_->{url} } @again ], [ $urls[3] ],
+		'renderer killed: one page is read again');
+}
+
+# What a page that hangs costs when nobody is there: two attempts of 30 s.
+sub test_full {
+	my ($i) = @_;
+	my $c = client($i);
+	my $r = batch($c, [ map { $site->url($_) } qw(/spin /never-headers
+		/login) ], { mode => 'async' }, concurrency => 3);
+	my $w = begin($c, $five[3]);
+
+	reach($i, $w);
+	$w = ended($c, $w->{id}, 120);
+	is($w->{error}{errorCode}, 'PAGE_CRASHED',
+		"a stopped browser: after $w->{metrics}{elapsedMs} ms");
+	$r = ended($c, $r->{runId}, 180);
+	my %item = map { $_->{url} => $_ } @{ $r->{output}{result}{items} };
+	for my $path (qw(/spin /never-headers)) {
+		my $it = $item{ $site->url($path) };
+		is($it->{error}{errorCode}, 'NAVIGATION_TIMEOUT',
+			"$path: after $it->{elapsedMs} ms");
+		is($it->{attempts}, 2, "$path: was tried twice");
+	}
+	ok($item{ $site->url('/login') }{success}, 'the third page is read');
+}
+
+like(scalar listening($$), qr/demosite/, 'a listening socket is seen');
+for my $mode (modes()) {
+	# What a page does is the same in both modes, what a process does is not.
+	my @more = grep { $mode eq (modes())[0] || $_->[2] } @others;
+	my $i = BrowserTask::Harness->new(mode => $mode,
+		settings => [ 'maxConcurrentRuns=6', 'silentMs=600000' ])->start;
+	subtest "$mode: stuck" => sub { test_stuck($i, @more) };
+	subtest "$mode: limits" => sub { test_limits($i) };
+	subtest "$mode: browsers killed" => sub { test_kills($i) };
+	subtest "$mode: renderer killed" => sub { test_renderer($i) };
+	subtest "$mode: by itself" => sub { test_full($i) } if $ENV{FULL};
+	check_ports($i, 'at the end');
+	is($i->stop, 0, "$mode: stops");
+
+	$i = BrowserTask::Harness->new(mode => $mode,
+		settings => [ 'pingMs=200', 'silentMs=2500' ])->start;
+	subtest "$mode: silence" => sub { test_silence($i) };
+	is($i->stop, 0, "$mode: stops");
+	is(left(2, $site->{pid}), '', "$mode: nothing is left");
+}
+$site->stop;
+done_testing();
