@@ -44,11 +44,14 @@ shard_open(struct store *s, const struct ulid *id, bool create, int *ret_fd)
 
 	/* The last characters are random, the first ones are the time. */
 	ulid_format(id, name);
-	if (create && mkdirat(s->artifacts_fd, shard, 0700) == 0) {
+	if (create && mkdirat(s->artifacts_fd, shard, 0700) == 0)
+		s->shards_dirty = true;
+	else if (create && errno != EEXIST)
+		return store_err_of_errno(errno);
+	if (create && s->shards_dirty) {
 		if (fsync(s->artifacts_fd) == -1)
 			return store_err_of_errno(errno);
-	} else if (create && errno != EEXIST) {
-		return store_err_of_errno(errno);
+		s->shards_dirty = false;
 	}
 	fd = openat(s->artifacts_fd, shard,
 	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -85,3 +85,10 @@ t_unit_storage_crash_test_SOURCES = t/unit/storage_crash_test.c \
 	t/unit/storage_fixture.h t/unit/tap.h
 t_unit_storage_crash_test_LDADD = $(STORAGE_TEST_LIBS)
 TESTS += t/unit/storage_crash_test
+
+check_PROGRAMS += t/unit/storage_fault_test
+t_unit_storage_fault_test_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS)
+t_unit_storage_fault_test_SOURCES = t/unit/storage_fault_test.c \
+	t/unit/storage_fixture.h t/unit/tap.h
+t_unit_storage_fault_test_LDADD = $(STORAGE_TEST_LIBS)
+TESTS += t/unit/storage_fault_test

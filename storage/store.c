@@ -81,15 +81,13 @@ dir_make(int at, const char *name, int *ret_fd)
 static int
 dirs_open(struct store *s, const char *dir)
 {
-	int fd = -1, rc;
+	int rc;
 
 	s->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (s->dir_fd == -1)
 		return errno;
-	if ((rc = dir_make(s->dir_fd, "store", &fd)) != 0)
-		return rc;
-	fd_close(&fd);
-	if ((rc = dir_make(s->dir_fd, "artifacts", &s->artifacts_fd)) != 0 ||
+	if ((rc = dir_make(s->dir_fd, "store", &s->store_fd)) != 0 ||
+	    (rc = dir_make(s->dir_fd, "artifacts", &s->artifacts_fd)) != 0 ||
 	    (rc = dir_make(s->dir_fd, "incoming", &s->incoming_fd)) != 0 ||
 	    (rc = dir_make(s->dir_fd, "spool", &s->spool_fd)) != 0)
 		return rc;
@@ -262,6 +260,10 @@ tables_open(struct store *s, struct store_error *ret_error)
 	if ((rc = mdb_txn_commit(mdb)) != 0)
 		return open_fail(
 		    ret_error, store_err_of(rc), rc, "write the schema");
+	/* LMDB syncs what is in its file, not the file's name. */
+	if (fsync(s->store_fd) == -1)
+		return open_fail(ret_error, store_err_of_errno(errno), errno,
+		    "sync the database's directory");
 	mdb_env_info(s->env, &info);
 	s->stats.map_bytes = info.me_mapsize;
 	return STORE_OK;
@@ -295,7 +297,10 @@ store_open(const char *dir, const struct store_options *opt,
 	options_fill(&s->opt);
 	TAILQ_INIT(&s->ops);
 	LIST_INIT(&s->spools);
-	s->dir_fd = s->artifacts_fd = s->incoming_fd = s->spool_fd = -1;
+	s->dir_fd = s->store_fd = -1;
+	s->artifacts_fd = s->incoming_fd = s->spool_fd = -1;
+	/* An earlier process may have died before it synced a new one. */
+	s->shards_dirty = true;
 	if ((rc = dirs_open(s, dir)) != 0)
 		err = open_fail(ret_error, store_err_of_errno(rc), rc,
 		    "open the directories");
@@ -333,6 +338,7 @@ store_free(struct store **sp)
 	fd_close(&s->spool_fd);
 	fd_close(&s->incoming_fd);
 	fd_close(&s->artifacts_fd);
+	fd_close(&s->store_fd);
 	fd_close(&s->dir_fd);
 	explicit_bzero(s->digest_key, sizeof(s->digest_key));
 	s->magic = 0;

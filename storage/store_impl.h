@@ -28,6 +28,7 @@ struct store {
 	MDB_env *env;
 	MDB_dbi dbi[TABLE__MAX];
 	int dir_fd;
+	int store_fd; /* of the database */
 	int artifacts_fd;
 	int incoming_fd;
 	int spool_fd;
@@ -38,6 +39,7 @@ struct store {
 	bool reading;
 	struct spool_list spools;
 	bool spool_dir_dirty; /* a spool was created since the last sync */
+	bool shards_dirty;    /* a shard's name may not be on disk yet */
 	bool reserve_held;
 	int64_t floor_ms;
 	uint32_t epoch;
