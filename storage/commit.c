@@ -88,6 +88,21 @@ turn_fill(struct store_txn *txn, struct store_ops *ops, int64_t now_ms,
 	return TURN_DONE;
 }
 
+/*
+ * When the meta page could not be written, LMDB cannot tell which of the two
+ * states the disk holds, and refuses everything from then on.
+ */
+static enum store_err
+commit_err(struct store *s, const struct store_txn *txn)
+{
+	MDB_txn *probe;
+	int rc = mdb_txn_begin(s->env, NULL, MDB_RDONLY, &probe);
+
+	if (rc == 0)
+		mdb_txn_abort(probe);
+	return rc == MDB_PANIC ? STORE_BROKEN : (enum store_err)txn->err;
+}
+
 static enum turn_outcome
 turn_try(struct store *s, struct store_ops *ops, int64_t now_ms, int *ret_err)
 {
@@ -107,7 +122,7 @@ turn_try(struct store *s, struct store_ops *ops, int64_t now_ms, int *ret_err)
 		return outcome;
 	}
 	if (txn_note(&txn, mdb_txn_commit(txn.mdb)) != STORE_OK) {
-		*ret_err = txn.err;
+		*ret_err = (int)commit_err(s, &txn);
 		return txn.map_full ? TURN_GROW : TURN_FAILED;
 	}
 	s->stats.commits++;

@@ -44,6 +44,7 @@ store_strerror(int err)
 		[STORE_IO] = "the system refused",
 		[STORE_NO_MEMORY] = "out of memory",
 		[STORE_CLOSED] = "the store was closed",
+		[STORE_BROKEN] = "the disk failed within a commit",
 	};
 
 	return err >= 0 && err < STORE__MAX ? texts[err] : "refused";

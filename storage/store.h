@@ -34,6 +34,7 @@ enum store_err {
 	STORE_IO,        /* anything else the system refused */
 	STORE_NO_MEMORY,
 	STORE_CLOSED, /* store_free() came before the commit */
+	STORE_BROKEN, /* a commit failed half-way: only a new start knows */
 	STORE__MAX    /* values from here on are the caller's own refusals */
 };
 
@@ -89,6 +90,8 @@ bool store_pending(const struct store *);
 /*
  * Ends the turn. now_ms is kept as the stamp no later start may be below.
  * Returns the commit's own result; refusals of single functions do not count.
+ * After STORE_BROKEN everything fails: the process must start anew, and may
+ * then find the writes that were answered so done or not done.
  */
 enum store_err store_commit(struct store *, int64_t now_ms);
 

@@ -96,6 +96,8 @@ store_err_of(int rc)
 		return STORE_CORRUPT;
 	case MDB_VERSION_MISMATCH:
 		return STORE_NEWER;
+	case MDB_PANIC:
+		return STORE_BROKEN;
 	default:
 		return STORE_IO;
 	}

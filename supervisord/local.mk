@@ -95,3 +95,10 @@ check_PROGRAMS += t/unit/sup_worker_test
 t_unit_sup_worker_test_SOURCES = t/unit/sup_worker_test.c t/unit/tap.h
 t_unit_sup_worker_test_LDADD = $(supervisord_supervisord_LDADD)
 TESTS += t/unit/sup_worker_test
+
+check_PROGRAMS += t/unit/sup_turn_test
+t_unit_sup_turn_test_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS)
+t_unit_sup_turn_test_SOURCES = t/unit/sup_turn_test.c \
+	t/unit/storage_fixture.h t/unit/tap.h
+t_unit_sup_turn_test_LDADD = $(supervisord_supervisord_LDADD)
+TESTS += t/unit/sup_turn_test

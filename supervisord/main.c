@@ -172,8 +172,9 @@ sup_exit(struct sup *sup, int code)
 	event_base_loopbreak(sup->base);
 }
 
+/* The link to the launcher, or the store. */
 static void
-on_link_broken(void *arg)
+on_broken(void *arg)
 {
 	sup_exit(arg, 1);
 }
@@ -250,7 +251,7 @@ make_parts(struct program *p)
 	sup->tasks = tasks_new(sup);
 	sup->sweep = sweep_new(sup);
 	sup->clients = clients_new(sup);
-	sup->link = link_new(sup->base, FD_LAUNCHER, on_link_broken, sup);
+	sup->link = link_new(sup->base, FD_LAUNCHER, on_broken, sup);
 	p->give_up = evtimer_new(sup->base, on_give_up, sup);
 	p->sigterm = evsignal_new(sup->base, SIGTERM, on_signal, sup);
 	p->sigint = evsignal_new(sup->base, SIGINT, on_signal, sup);
@@ -298,7 +299,8 @@ main(int argc, char *argv[])
 	signal(SIGPIPE, SIG_IGN);
 	sup->started_mono_ms = clock_mono_ms();
 	sup->base = event_base_new();
-	sup->turn = sup->base == NULL ? NULL : turn_new(sup->base);
+	sup->turn =
+	    sup->base == NULL ? NULL : turn_new(sup->base, on_broken, sup);
 	if (sup->turn == NULL)
 		fatal("no event loop");
 	open_store(sup, state_dir);

@@ -16,6 +16,8 @@
 struct turn {
 	struct event *end;
 	struct store *store;
+	void (*on_broken)(void *arg);
+	void *arg;
 };
 
 static void
@@ -29,15 +31,19 @@ turn_end(evutil_socket_t fd, short what, void *arg)
 	err = store_commit(t->store, clock_stamp_ms());
 	if (err != STORE_OK)
 		log_err("commit failed: %s", store_strerror(err));
+	if (err == STORE_BROKEN)
+		t->on_broken(t->arg);
 }
 
 struct turn *
-turn_new(struct event_base *base)
+turn_new(struct event_base *base, void (*on_broken)(void *arg), void *arg)
 {
 	struct turn *t = calloc(1, sizeof(*t));
 
 	if (t == NULL)
 		return NULL;
+	t->on_broken = on_broken;
+	t->arg = arg;
 	t->end = event_new(base, -1, 0, turn_end, t);
 	if (t->end == NULL)
 		turn_free(&t);

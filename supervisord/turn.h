@@ -9,8 +9,13 @@ struct event_base;
 struct store;
 struct turn;
 
-/* NULL when memory ran out. */
-struct turn *turn_new(struct event_base *);
+/*
+ * on_broken is called when a commit returned STORE_BROKEN: the process must
+ * end, so that the launcher starts one that reads what the disk holds. NULL
+ * when memory ran out.
+ */
+struct turn *
+turn_new(struct event_base *, void (*on_broken)(void *arg), void *arg);
 /* The store to commit; borrowed. */
 void turn_set_store(struct turn *, struct store *);
 /* store_options.on_pending: the turn has something to commit. */

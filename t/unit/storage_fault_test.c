@@ -13,10 +13,13 @@
 #include "storage/artifact.h"
 #include "t/unit/storage_fixture.h"
 
+#define META_PAGES 8192 /* both of LMDB's meta pages */
+
 static ino_t watched;     /* a directory */
 static unsigned synced;   /* how often it was synced */
 static bool had_database; /* data.mdb was in it at the last time */
 static int fail_sync;     /* so many syncs of it fail */
+static bool fail_meta;    /* writes of meta pages fail */
 
 int
 fsync(int fd)
@@ -33,6 +36,16 @@ fsync(int fd)
 		had_database = faccessat(fd, "data.mdb", F_OK, 0) == 0;
 	}
 	return (int)syscall(SYS_fsync, fd);
+}
+
+ssize_t
+pwrite(int fd, const void *bytes, size_t len, off_t offset)
+{
+	if (fail_meta && offset < META_PAGES) {
+		errno = EIO;
+		return -1;
+	}
+	return syscall(SYS_pwrite64, fd, bytes, len, offset);
 }
 
 static void
@@ -107,10 +120,38 @@ test_new_shard(void)
 	store_free(&s);
 }
 
+static void
+test_lost_meta(void)
+{
+	struct run_record a = fx_run(), b = fx_run(), c = fx_run(), got;
+	struct store_txn *txn;
+	struct store *s;
+
+	fx_new();
+	s = fx_open();
+	is_int(fx_write(s, fx_insert, &a), STORE_OK, "a write");
+	fail_meta = true;
+	is_int(fx_write(s, fx_insert, &b), STORE_BROKEN,
+	    "a failure in the last step of a commit leaves it open what the "
+	    "disk holds");
+	fail_meta = false;
+	is_int(fx_write(s, fx_insert, &c), STORE_BROKEN,
+	    "which nothing but a new start can tell");
+	is_int(store_read_begin(s, &txn), STORE_BROKEN, "not even for reading");
+	store_free(&s);
+	s = fx_open();
+	is_int(run_get(fx_read(s), &a.id, &got), STORE_OK,
+	    "after it, what was acknowledged is there");
+	store_read_end(s);
+	is_int(fx_write(s, fx_insert, &c), STORE_OK, "and writing works");
+	store_free(&s);
+}
+
 int
 main(void)
 {
 	test_new_store();
 	test_new_shard();
+	test_lost_meta();
 	return done_testing();
 }
