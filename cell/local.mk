@@ -17,5 +17,5 @@ t_unit_cell_test_SOURCES = \
 	cell/sandbox.c \
 	t/unit/cell_test.c \
 	t/unit/tap.h
-t_unit_cell_test_LDADD = common/libcommon.a $(BSD_LIBS)
+t_unit_cell_test_LDADD = launch/liblaunch.a common/libcommon.a $(BSD_LIBS)
 TESTS += t/unit/cell_test

@@ -170,10 +170,3 @@ sandbox_read(struct launch_sandbox *ret_report)
 	*ret_report = sum;
 	return 0;
 }
-
-bool
-sandbox_is_tight(const struct launch_sandbox *r)
-{
-	return r->renderers > 0 && r->seccomp_mode == 2 && r->ns_depth > 0 &&
-	    r->no_new_privs == 1;
-}

@@ -9,8 +9,6 @@
 
 /* Looks at every renderer there is; 0 or an errno value. */
 int sandbox_read(struct launch_sandbox *ret_report);
-/* Whether the report shows renderers that are all confined. */
-bool sandbox_is_tight(const struct launch_sandbox *);
 /*
  * Reads the text of a /proc/PID/status into the three values; false when one
  * is missing or not a number.

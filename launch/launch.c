@@ -130,6 +130,13 @@ launch_valid(const struct launch_msg *m, enum launch_link link)
 	    launch_rows[m->type].check(m);
 }
 
+bool
+launch_sandbox_is_tight(const struct launch_sandbox *r)
+{
+	return r->renderers > 0 && r->seccomp_mode == 2 && r->ns_depth > 0 &&
+	    r->no_new_privs == 1;
+}
+
 void
 launch_msg_init(struct launch_msg *m, enum launch_type type, uint32_t cell_id)
 {

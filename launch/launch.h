@@ -32,6 +32,7 @@
 #ifndef LAUNCH_LAUNCH_H
 #define LAUNCH_LAUNCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/ulid.h"
@@ -175,6 +176,11 @@ struct launch_msg {
 
 /* Zeroes the message and fills in its head. */
 void launch_msg_init(struct launch_msg *, enum launch_type, uint32_t cell_id);
+/*
+ * Whether there are renderers and all are confined: a system call filter, no
+ * new privileges, a PID namespace of the browser's own below the cell's.
+ */
+bool launch_sandbox_is_tight(const struct launch_sandbox *);
 /*
  * Sends one message; fds has as many entries as its type carries (NULL for
  * none), they stay open. The message must be valid, else it is our own bug.

@@ -29,6 +29,7 @@ send_begin(struct task *t)
 	ipc_set_str(&p, F_TRACE_ID, t->rec.trace_id);
 	ipc_set_str(&p, F_RESOURCES, t->text_only ? "text" : "all");
 	ipc_set_int(&p, F_MAX_TABS, t->sup->settings.maxTabsPerSession);
+	ipc_set_int(&p, F_MEMORY_BYTES, t->sup->settings.templateMemoryBytes);
 	return worker_send(t->worker, &p);
 }
 

@@ -180,7 +180,8 @@ check_inputs(struct submission *s, const struct ipc_params *p)
 	if (schema_validate(s->template->inputs, json_root(s->inputs), &error))
 		return true;
 	schema_error_text(&error, text, sizeof(text));
-	return refuse(r, ERR_INVALID_PARAMETER, "/inputs%s", text);
+	return refuse(r, ERR_INVALID_PARAMETER, "/inputs%s%s",
+	    text[0] == '/' ? "" : ": ", text);
 }
 
 /* What stands against a new run just now, though the submission is right. */

@@ -140,8 +140,7 @@ wi_sandbox(struct worker *w, const struct input *in)
 {
 	const struct launch_sandbox *s = in->sandbox;
 
-	if (s->renderers > 0 && s->seccomp_mode == 2 && s->ns_depth >= 2 &&
-	    s->no_new_privs == 1) {
+	if (launch_sandbox_is_tight(s)) {
 		worker_up(w);
 		return;
 	}

@@ -14,7 +14,6 @@
 #include "common/clock.h"
 #include "common/panic.h"
 #include "ipc/chan.h"
-#include "model/settings.h"
 #include "page/page.h"
 #include "templates/builtin.h"
 #include "workerd/lua_json.h"
@@ -82,6 +81,7 @@ run_begin(struct run *run, const struct ipc_params *p, const char **ret_why)
 	    run->resources, ipc_str(p, F_RESOURCES), sizeof(run->resources));
 	run->attempt = (int)ipc_int(p, F_ATTEMPT, 1);
 	run->max_tabs = (int)ipc_int(p, F_MAX_TABS, 1);
+	run->memory_bytes = (size_t)ipc_int(p, F_MEMORY_BYTES, 1);
 	run->limit_ms = ipc_int(p, F_LIMIT_MS, 0);
 	return true;
 }
@@ -340,7 +340,6 @@ void
 run_go(struct run *run, struct browser *browser, struct page *spare)
 {
 	struct vm_limits limits = { 0, STEPS_RUN, STEPS_SLICE };
-	struct settings settings;
 	char why[512];
 
 	MAGIC_CHECK(run, RUN_MAGIC);
@@ -351,8 +350,7 @@ run_go(struct run *run, struct browser *browser, struct page *spare)
 		    "the worker has no such template");
 		return;
 	}
-	settings_default(&settings);
-	limits.memory_bytes = (size_t)settings.templateMemoryBytes;
+	limits.memory_bytes = run->memory_bytes;
 	run->vm = vm_new(&limits);
 	if (run->vm != NULL)
 		run->sched = sched_new(run->vm, on_done, run);

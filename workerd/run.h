@@ -56,6 +56,7 @@ struct run {
 	char resources[17];
 	int attempt;
 	int max_tabs;
+	size_t memory_bytes; /* for the template's program */
 	int64_t limit_ms;
 	struct buf inputs;
 	bool inputs_complete;

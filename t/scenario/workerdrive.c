@@ -207,6 +207,7 @@ send_run(struct drive *d)
 	ipc_set_str(&p, F_TRACE_ID, "0af7651916cd43dd8448eb211c80319c");
 	ipc_set_str(&p, F_RESOURCES, "text");
 	ipc_set_int(&p, F_MAX_TABS, 20);
+	ipc_set_int(&p, F_MEMORY_BYTES, 64 << 20);
 	send_note(d, &p);
 	chan_set_phase(d->chan, PEER_RUN);
 	if (d->breach) {

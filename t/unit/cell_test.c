@@ -87,7 +87,7 @@ test_status(void)
 	is_int(one.seccomp_mode, 2, "seccomp");
 	is_int(one.ns_depth, 1, "depth");
 	is_int(one.no_new_privs, 1, "no new privileges");
-	ok(sandbox_is_tight(&one), "tight");
+	ok(launch_sandbox_is_tight(&one), "tight");
 	for (size_t n = 0; n < sizeof(text) - 1; n++) {
 		memcpy(cut, text, n);
 		cut[n] = '\0';
@@ -98,7 +98,7 @@ test_status(void)
 	ok(sandbox_parse_status(
 	       "NSpid:\t12\nSeccomp:\t0\nNoNewPrivs:\t0\n", &one),
 	    "unconfined is read");
-	ok(!sandbox_is_tight(&one), "and is not tight");
+	ok(!launch_sandbox_is_tight(&one), "and is not tight");
 	ok(!sandbox_parse_status(
 	       "NSpid:\tx\nSeccomp:\t2\nNoNewPrivs:\t1\n", &one),
 	    "no number");
@@ -106,7 +106,7 @@ test_status(void)
 	       "NSpid:\t1\nSeccomp:\t999\nNoNewPrivs:\t1\n", &one),
 	    "too big a number");
 	memset(&one, 0, sizeof(one));
-	ok(!sandbox_is_tight(&one), "no renderer is not tight");
+	ok(!launch_sandbox_is_tight(&one), "no renderer is not tight");
 }
 
 int

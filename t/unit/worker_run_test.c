@@ -396,6 +396,7 @@ set_up(const char *id, const char *text, const char *inputs)
 	run = run_new(below, run_ended, NULL);
 	strlcpy(run->template_id, id, sizeof(run->template_id));
 	run->max_tabs = 20;
+	run->memory_bytes = 64 << 20;
 	programs[1].id = "test";
 	programs[1].text = text;
 	programs[1].len = text == NULL ? 0 : strlen(text);
