@@ -9,6 +9,8 @@
 #include "common/panic.h"
 #include "storage/store_impl.h"
 
+#define DEFERRED_MAX 32 /* bounds what waits in memory */
+
 enum turn_outcome {
 	TURN_DONE,
 	TURN_AGAIN,
@@ -16,12 +18,11 @@ enum turn_outcome {
 	TURN_FAILED
 };
 
-void
-store_write(struct store *s, store_write_fn *fn, void *arg, store_done_fn *done,
+static bool
+op_queue(struct store *s, store_write_fn *fn, void *arg, store_done_fn *done,
     void *done_arg)
 {
 	struct store_op *op;
-	bool first = TAILQ_EMPTY(&s->ops);
 
 	MAGIC_CHECK(s, STORE_MAGIC);
 	ASSERT(!s->committing);
@@ -29,15 +30,45 @@ store_write(struct store *s, store_write_fn *fn, void *arg, store_done_fn *done,
 	if (op == NULL) {
 		if (done != NULL)
 			done(done_arg, STORE_NO_MEMORY);
-		return;
+		return false;
 	}
 	op->fn = fn;
 	op->arg = arg;
 	op->done = done;
 	op->done_arg = done_arg;
 	TAILQ_INSERT_TAIL(&s->ops, op, link);
-	if (first && s->opt.on_pending != NULL)
+	return true;
+}
+
+void
+store_hurry(struct store *s)
+{
+	MAGIC_CHECK(s, STORE_MAGIC);
+	if (s->hurried || TAILQ_EMPTY(&s->ops))
+		return;
+	s->hurried = true;
+	if (s->opt.on_pending != NULL)
 		s->opt.on_pending(s->opt.on_pending_arg);
+}
+
+void
+store_write(struct store *s, store_write_fn *fn, void *arg, store_done_fn *done,
+    void *done_arg)
+{
+	if (op_queue(s, fn, arg, done, done_arg))
+		store_hurry(s);
+}
+
+void
+store_write_later(struct store *s, store_write_fn *fn, void *arg,
+    store_done_fn *done, void *done_arg)
+{
+	if (!op_queue(s, fn, arg, done, done_arg))
+		return;
+	if (s->opt.on_deferred == NULL || ++s->deferred >= DEFERRED_MAX)
+		store_hurry(s);
+	else if (s->deferred == 1 && !s->hurried)
+		s->opt.on_deferred(s->opt.on_pending_arg);
 }
 
 bool
@@ -190,6 +221,8 @@ store_commit(struct store *s, int64_t now_ms)
 		return STORE_OK;
 	TAILQ_INIT(&ops);
 	TAILQ_CONCAT(&ops, &s->ops, link);
+	s->deferred = 0;
+	s->hurried = false;
 	s->committing = true;
 	spools_sync(s);
 	err = turn_commit(s, &ops, now_ms);

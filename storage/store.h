@@ -57,7 +57,13 @@ struct store_options {
 	int64_t now_ms;         /* stamp for a new store */
 	/* Called when the first function of a turn is queued; may be NULL. */
 	void (*on_pending)(void *);
-	void *on_pending_arg;
+	/*
+	 * Called when a function is queued that can wait, and nothing else is:
+	 * store_commit() is wanted within a fraction of a second. NULL:
+	 * nothing waits.
+	 */
+	void (*on_deferred)(void *);
+	void *on_pending_arg; /* of both */
 };
 
 /*
@@ -86,6 +92,15 @@ typedef void store_done_fn(void *arg, int err);
 /* done may be NULL. It may queue writes; they belong to the next commit. */
 void store_write(struct store *, store_write_fn *fn, void *arg,
     store_done_fn *done, void *done_arg);
+/*
+ * The same for what nobody waits for: it may be committed some turns later,
+ * with the first write that cannot wait, in the order of queueing. A commit
+ * costs two flushes of the disk; this way several writes share them.
+ */
+void store_write_later(struct store *, store_write_fn *fn, void *arg,
+    store_done_fn *done, void *done_arg);
+/* What waits is committed at the end of this turn. */
+void store_hurry(struct store *);
 bool store_pending(const struct store *);
 /*
  * Ends the turn. now_ms is kept as the stamp no later start may be below.

@@ -33,6 +33,8 @@ struct store {
 	int incoming_fd;
 	int spool_fd;
 	struct store_ops ops;
+	unsigned deferred; /* of them, those that can wait */
+	bool hurried;      /* on_pending was called for this turn */
 	bool committing;
 	MDB_txn *read_mdb; /* reset between turns */
 	struct store_txn read_txn;

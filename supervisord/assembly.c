@@ -432,6 +432,8 @@ assembly_new(struct task *t)
 		assembly_free(&a);
 		return NULL;
 	}
+	/* The items that still wait for their commit are read next turn. */
+	store_hurry(t->sup->store);
 	assembly_arm(a, 0);
 	return a;
 }

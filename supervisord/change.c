@@ -271,3 +271,11 @@ change_commit(struct change *c, change_done_fn *done, void *arg)
 	c->arg = arg;
 	store_write(c->sup->store, change_write, c, change_written, c);
 }
+
+void
+change_commit_later(struct change *c, change_done_fn *done, void *arg)
+{
+	c->done = done;
+	c->arg = arg;
+	store_write_later(c->sup->store, change_write, c, change_written, c);
+}

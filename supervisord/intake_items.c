@@ -221,7 +221,8 @@ intake_item_end(struct intake *in, const struct ipc_params *p)
 		task_abort(task, ERR_INTERNAL, "no memory");
 		change_free(&c);
 	}
+	/* The worker does not wait for it: items share commits. */
 	if (c != NULL)
-		change_commit(c, intake_written, NULL);
+		change_commit_later(c, intake_written, NULL);
 	intake_forget_item(in, item);
 }

@@ -141,6 +141,7 @@ open_store(struct sup *sup, const char *state_dir)
 	struct store_options options = { .now_ms = clock_stamp_ms(),
 		.reserve_bytes = STORE_RESERVE,
 		.on_pending = turn_on_pending,
+		.on_deferred = turn_on_deferred,
 		.on_pending_arg = sup->turn };
 	struct purge_result purged = { 0, 0, 0 };
 	struct store_error error;
@@ -270,6 +271,9 @@ free_parts(struct program *p)
 {
 	struct sup *sup = &p->sup;
 
+	/* What the last turn left: items that waited for company. */
+	if (store_pending(sup->store))
+		(void)store_commit(sup->store, clock_stamp_ms());
 	clients_free(&sup->clients);
 	store_free(&sup->store);
 	tasks_free(&sup->tasks);

@@ -15,6 +15,7 @@
 
 struct turn {
 	struct event *end;
+	struct event *later;
 	struct store *store;
 	void (*on_broken)(void *arg);
 	void *arg;
@@ -26,6 +27,7 @@ turn_end(evutil_socket_t fd, short what, void *arg)
 	struct turn *t = arg;
 	enum store_err err;
 
+	event_del(t->later);
 	if (t->store == NULL)
 		return;
 	err = store_commit(t->store, clock_stamp_ms());
@@ -33,6 +35,15 @@ turn_end(evutil_socket_t fd, short what, void *arg)
 		log_err("commit failed: %s", store_strerror(err));
 	if (err == STORE_BROKEN)
 		t->on_broken(t->arg);
+}
+
+static void
+turn_later(evutil_socket_t fd, short what, void *arg)
+{
+	struct turn *t = arg;
+
+	if (t->store != NULL)
+		store_hurry(t->store);
 }
 
 struct turn *
@@ -45,7 +56,8 @@ turn_new(struct event_base *base, void (*on_broken)(void *arg), void *arg)
 	t->on_broken = on_broken;
 	t->arg = arg;
 	t->end = event_new(base, -1, 0, turn_end, t);
-	if (t->end == NULL)
+	t->later = evtimer_new(base, turn_later, t);
+	if (t->end == NULL || t->later == NULL)
 		turn_free(&t);
 	return t;
 }
@@ -65,6 +77,15 @@ turn_on_pending(void *arg)
 }
 
 void
+turn_on_deferred(void *arg)
+{
+	struct timeval tv = { .tv_usec = TURN_LATER_MS * 1000 };
+	struct turn *t = arg;
+
+	evtimer_add(t->later, &tv);
+}
+
+void
 turn_free(struct turn **turn)
 {
 	struct turn *t = *turn;
@@ -73,6 +94,8 @@ turn_free(struct turn **turn)
 		return;
 	if (t->end != NULL)
 		event_free(t->end);
+	if (t->later != NULL)
+		event_free(t->later);
 	free(t);
 	*turn = NULL;
 }

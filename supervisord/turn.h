@@ -5,6 +5,8 @@
 #ifndef SUPERVISORD_TURN_H
 #define SUPERVISORD_TURN_H
 
+#define TURN_LATER_MS 200
+
 struct event_base;
 struct store;
 struct turn;
@@ -20,6 +22,8 @@ turn_new(struct event_base *, void (*on_broken)(void *arg), void *arg);
 void turn_set_store(struct turn *, struct store *);
 /* store_options.on_pending: the turn has something to commit. */
 void turn_on_pending(void *turn);
+/* store_options.on_deferred: something that can wait TURN_LATER_MS. */
+void turn_on_deferred(void *turn);
 void turn_free(struct turn **);
 
 #endif

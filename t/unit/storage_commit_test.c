@@ -51,6 +51,62 @@ test_group_commit(void)
 	store_free(&s);
 }
 
+static int pended, deferred;
+
+static void
+on_pending(void *arg)
+{
+	pended++;
+}
+
+static void
+on_deferred(void *arg)
+{
+	deferred++;
+}
+
+static void
+test_later(void)
+{
+	struct store_options opt = { .now_ms = FX_NOW,
+		.on_pending = on_pending,
+		.on_deferred = on_deferred };
+	struct run_record runs[40];
+	int results[40], bad = 0, i;
+	struct store *s;
+
+	fx_new();
+	s = fx_open_with(&opt);
+	for (i = 0; i < 40; i++)
+		runs[i] = fx_run();
+	store_write_later(s, fx_insert, &runs[0], fx_done, &results[0]);
+	store_write_later(s, fx_insert, &runs[1], fx_done, &results[1]);
+	ok(pended == 0 && deferred == 1, "what can wait waits, announced once");
+	ok(store_pending(s), "and is pending");
+	store_write(s, fx_insert, &runs[2], fx_done, &results[2]);
+	ok(pended == 1, "until something cannot");
+	store_hurry(s);
+	ok(pended == 1, "which is announced once, too");
+	is_int(store_commit(s, FX_NOW + 1), STORE_OK, "commit");
+	is_int(store_stats(s).commits, 1, "one for all three");
+	ok(results[0] == STORE_OK && results[2] == STORE_OK, "all were done");
+	store_hurry(s);
+	ok(pended == 1, "no hurry for nothing");
+	store_write_later(s, fx_insert, &runs[3], fx_done, &results[3]);
+	ok(deferred == 2, "after the commit waiting begins anew");
+	store_hurry(s);
+	ok(pended == 2, "and can be ended");
+	store_commit(s, FX_NOW + 2);
+	for (i = 4; i < 40; i++)
+		store_write_later(s, fx_insert, &runs[i], fx_done, &results[i]);
+	ok(pended == 3, "many do not wait");
+	store_commit(s, FX_NOW + 3);
+	for (i = 0; i < 40; i++)
+		bad += results[i] != STORE_OK;
+	is_int(bad, 0, "40 writes done");
+	store_free(&s);
+}
+
 #define OWN_REFUSAL (STORE__MAX + 7)
 
 static int calls;
@@ -416,6 +472,7 @@ main(void)
 {
 	test_crc();
 	test_group_commit();
+	test_later();
 	test_refusals();
 	test_done_callbacks();
 	test_map_growth();
