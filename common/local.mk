@@ -13,8 +13,6 @@ common_libcommon_a_SOURCES = \
 	common/log.h \
 	common/panic.c \
 	common/panic.h \
-	common/sha256.c \
-	common/sha256.h \
 	common/ulid.c \
 	common/ulid.h
 

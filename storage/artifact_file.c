@@ -8,10 +8,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <nettle/sha2.h>
 
 #include "common/fdio.h"
 #include "common/panic.h"
-#include "common/sha256.h"
 #include "model/limits.h"
 #include "storage/artifact.h"
 #include "storage/store_impl.h"
@@ -31,7 +31,7 @@ struct artifact_writer {
 	int fd;           /* -1 while all fits into head */
 	bool failed;
 	bool finished;
-	SHA2_CTX sha;
+	struct sha256_ctx sha;
 	uint8_t head[LIMIT_INLINE_ARTIFACT_BYTES];
 };
 
@@ -138,7 +138,7 @@ artifact_writer_new(struct store *s, const struct ulid *id, uint64_t max_bytes,
 	ulid_format(id, w->name);
 	w->max_bytes = max_bytes;
 	w->fd = -1;
-	SHA256Init(&w->sha);
+	sha256_init(&w->sha);
 	*ret_writer = w;
 	return STORE_OK;
 }
@@ -197,7 +197,7 @@ artifact_writer_append(struct artifact_writer *w, const void *bytes, size_t len)
 		w->failed = true;
 		return err;
 	}
-	sha256_update(&w->sha, bytes, len);
+	sha256_update(&w->sha, len, bytes);
 	w->size += len;
 	return STORE_OK;
 }
@@ -238,7 +238,7 @@ artifact_writer_finish(
 	row->id = w->id;
 	row->size = w->size;
 	row->state = w->fd == -1 ? ARTIFACT_IN_ROW : ARTIFACT_IN_FILE;
-	SHA256Final(row->sha256, &w->sha);
+	sha256_digest(&w->sha, SHA256_DIGEST_SIZE, row->sha256);
 	*ret_bytes = w->fd == -1 ? w->head : NULL;
 	return STORE_OK;
 }

@@ -1,5 +1,5 @@
 /* The idempotency table. Runs in supervisord; stores digests, no parameters. */
-#include <sha2.h>
+#include <nettle/sha2.h>
 #include <string.h>
 
 #include "common/panic.h"
@@ -23,21 +23,21 @@ void
 idem_identity(enum idem_scope scope, const char *const *parts,
     uint8_t ret_identity[STORE_IDENTITY_BYTES])
 {
-	SHA2_CTX ctx;
+	struct sha256_ctx ctx;
 
 	ASSERT(scope < IDEM__MAX);
-	SHA256Init(&ctx);
+	sha256_init(&ctx);
 	for (; *parts != NULL; parts++) {
 		size_t len = strlen(*parts);
 		uint8_t head[8];
 
 		for (int i = 0; i < 8; i++)
 			head[i] = (uint8_t)((uint64_t)len >> (56 - 8 * i));
-		SHA256Update(&ctx, head, sizeof(head));
-		SHA256Update(&ctx, (const uint8_t *)*parts, len);
+		sha256_update(&ctx, sizeof(head), head);
+		sha256_update(&ctx, len, (const uint8_t *)*parts);
 	}
 	ret_identity[0] = (uint8_t)scope;
-	SHA256Final(ret_identity + 1, &ctx);
+	sha256_digest(&ctx, SHA256_DIGEST_SIZE, ret_identity + 1);
 }
 
 static void

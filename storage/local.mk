@@ -35,7 +35,7 @@ storage_libstorage_a_SOURCES = \
 	storage/txn.h
 
 STORAGE_TEST_LIBS = storage/libstorage.a model/libmodel.a ipc/libipc.a \
-	common/libcommon.a $(LMDB_LIBS) $(BSD_LIBS)
+	common/libcommon.a $(LMDB_LIBS) $(NETTLE_LIBS) $(BSD_LIBS)
 
 check_PROGRAMS += t/unit/storage_commit_test
 t_unit_storage_commit_test_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS)

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <nettle/sha2.h>
 
 #include "common/fdio.h"
 #include "common/panic.h"
-#include "common/sha256.h"
 #include "storage/spool.h"
 #include "storage/store_impl.h"
 
@@ -96,6 +96,7 @@ enum store_err
 spool_append(struct spool *sp, const void *bytes, size_t len,
     struct journal_extent *extent)
 {
+	struct sha256_ctx sha;
 	int rc;
 
 	MAGIC_CHECK(sp, SPOOL_MAGIC);
@@ -106,7 +107,9 @@ spool_append(struct spool *sp, const void *bytes, size_t len,
 	/* A cut write leaves end where it was: the next one covers it. */
 	if ((rc = write_at(sp->fd, bytes, len, sp->end)) != 0)
 		return store_err_of_errno(rc);
-	sha256_of(bytes, len, extent->sha256);
+	sha256_init(&sha);
+	sha256_update(&sha, len, bytes);
+	sha256_digest(&sha, SHA256_DIGEST_SIZE, extent->sha256);
 	extent->offset = sp->end;
 	extent->len = len;
 	sp->end += len;
@@ -138,13 +141,13 @@ enum store_err
 spool_copy(
     struct spool *sp, const struct journal_extent *e, struct artifact_writer *w)
 {
-	uint8_t piece[COPY_BYTES], sum[SHA256_DIGEST_LENGTH];
+	uint8_t piece[COPY_BYTES], sum[SHA256_DIGEST_SIZE];
 	enum store_err err;
-	SHA2_CTX sha;
+	struct sha256_ctx sha;
 	size_t n;
 
 	MAGIC_CHECK(sp, SPOOL_MAGIC);
-	SHA256Init(&sha);
+	sha256_init(&sha);
 	for (uint64_t at = 0; at < e->len; at += n) {
 		n = e->len - at < sizeof(piece) ? (size_t)(e->len - at)
 						: sizeof(piece);
@@ -153,9 +156,9 @@ spool_copy(
 			err = artifact_writer_append(w, piece, n);
 		if (err != STORE_OK)
 			return err;
-		sha256_update(&sha, piece, n);
+		sha256_update(&sha, n, piece);
 	}
-	SHA256Final(sum, &sha);
+	sha256_digest(&sha, SHA256_DIGEST_SIZE, sum);
 	return memcmp(sum, e->sha256, sizeof(sum)) == 0 ? STORE_OK
 							: STORE_CORRUPT;
 }

@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <sha2.h>
+#include <nettle/hmac.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -365,26 +365,14 @@ store_stats(const struct store *s)
 	return s->stats;
 }
 
-/* HMAC-SHA256, RFC 2104; the key is shorter than a block. */
 void
 store_digest(const struct store *s, const void *bytes, size_t len,
     uint8_t ret_digest[32])
 {
-	uint8_t pad[SHA256_BLOCK_LENGTH], inner[SHA256_DIGEST_LENGTH];
-	SHA2_CTX ctx;
+	struct hmac_sha256_ctx ctx;
 
-	memset(pad, 0x36, sizeof(pad));
-	for (size_t i = 0; i < sizeof(s->digest_key); i++)
-		pad[i] ^= s->digest_key[i];
-	SHA256Init(&ctx);
-	SHA256Update(&ctx, pad, sizeof(pad));
-	SHA256Update(&ctx, bytes, len);
-	SHA256Final(inner, &ctx);
-	for (size_t i = 0; i < sizeof(pad); i++)
-		pad[i] ^= 0x36 ^ 0x5c;
-	SHA256Init(&ctx);
-	SHA256Update(&ctx, pad, sizeof(pad));
-	SHA256Update(&ctx, inner, sizeof(inner));
-	SHA256Final(ret_digest, &ctx);
-	explicit_bzero(pad, sizeof(pad));
+	hmac_sha256_set_key(&ctx, sizeof(s->digest_key), s->digest_key);
+	hmac_sha256_update(&ctx, len, bytes);
+	hmac_sha256_digest(&ctx, SHA256_DIGEST_SIZE, ret_digest);
+	explicit_bzero(&ctx, sizeof(ctx));
 }

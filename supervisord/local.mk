@@ -76,7 +76,7 @@ supervisord_supervisord_SOURCES = supervisord/main.c
 supervisord_supervisord_LDADD = supervisord/libsupervisord.a \
 	storage/libstorage.a ipc/libipc.a json/libschema.a json/libjson.a launch/liblaunch.a \
 	model/libmodel.a common/libcommon.a $(EVENT_LIBS) $(MSGPACK_LIBS) \
-	$(LMDB_LIBS) $(PCRE2_LIBS) $(BSD_LIBS)
+	$(LMDB_LIBS) $(NETTLE_LIBS) $(PCRE2_LIBS) $(BSD_LIBS)
 
 # Stands in for workerd; sup.t runs it.
 check_PROGRAMS += t/scenario/scripted

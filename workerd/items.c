@@ -10,7 +10,7 @@
 
 #include <lauxlib.h>
 #include <lua.h>
-#include <sha2.h>
+#include <nettle/sha2.h>
 
 #include "ipc/chan.h"
 #include "workerd/lua_json.h"
@@ -36,12 +36,12 @@ struct sending {
 static void
 digest_of(const char *text, size_t len, uint8_t ret[REPORT_DIGEST_BYTES])
 {
-	uint8_t whole[SHA256_DIGEST_LENGTH];
-	SHA2_CTX sha;
+	uint8_t whole[SHA256_DIGEST_SIZE];
+	struct sha256_ctx sha;
 
-	SHA256Init(&sha);
-	SHA256Update(&sha, (const uint8_t *)text, len);
-	SHA256Final(whole, &sha);
+	sha256_init(&sha);
+	sha256_update(&sha, len, (const uint8_t *)text);
+	sha256_digest(&sha, SHA256_DIGEST_SIZE, whole);
 	memcpy(ret, whole, REPORT_DIGEST_BYTES);
 }
 

@@ -43,14 +43,14 @@ workerd_workerd_SOURCES = \
 workerd_workerd_LDADD = workerd/libworkerd.a templates/libtemplates.a \
 	page/libpage.a cdp/libcdp.a ipc/libipc.a json/libjson.a \
 	model/libmodel.a common/libcommon.a \
-	$(LUA_LIBS) $(EVENT_LIBS) $(MSGPACK_LIBS) $(PCRE2_LIBS) $(BSD_LIBS)
+	$(LUA_LIBS) $(NETTLE_LIBS) $(EVENT_LIBS) $(MSGPACK_LIBS) $(PCRE2_LIBS) $(BSD_LIBS)
 
 check_PROGRAMS += t/unit/worker_lua_test
 t_unit_worker_lua_test_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)
 t_unit_worker_lua_test_SOURCES = t/unit/worker_lua_test.c t/unit/tap.h
 t_unit_worker_lua_test_LDADD = workerd/libworkerd.a templates/libtemplates.a \
 	ipc/libipc.a json/libjson.a model/libmodel.a common/libcommon.a \
-	$(LUA_LIBS) $(EVENT_LIBS) $(MSGPACK_LIBS) $(PCRE2_LIBS) $(BSD_LIBS)
+	$(LUA_LIBS) $(NETTLE_LIBS) $(EVENT_LIBS) $(MSGPACK_LIBS) $(PCRE2_LIBS) $(BSD_LIBS)
 TESTS += t/unit/worker_lua_test
 
 # Its own page layer and templates instead of page/ and templates/.
@@ -59,7 +59,7 @@ t_unit_worker_run_test_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)
 t_unit_worker_run_test_SOURCES = t/unit/tap.h t/unit/worker_run_test.c
 t_unit_worker_run_test_LDADD = workerd/libworkerd.a ipc/libipc.a \
 	json/libjson.a model/libmodel.a common/libcommon.a \
-	$(LUA_LIBS) $(EVENT_LIBS) $(MSGPACK_LIBS) $(PCRE2_LIBS) $(BSD_LIBS)
+	$(LUA_LIBS) $(NETTLE_LIBS) $(EVENT_LIBS) $(MSGPACK_LIBS) $(PCRE2_LIBS) $(BSD_LIBS)
 t/unit/worker_run_test-worker_run_test.$(OBJEXT): \
     templates/batch_extract_pages.lua.inc
 TESTS += t/unit/worker_run_test

@@ -9,7 +9,6 @@
 #include "common/buf.h"
 #include "common/clock.h"
 #include "common/fdio.h"
-#include "common/sha256.h"
 #include "common/ulid.h"
 #include "t/unit/tap.h"
 
@@ -132,40 +131,9 @@ test_fd_passing(void)
 	close(p[1]);
 }
 
-/* Every length and every cut of it gives what libmd gives. */
-static void
-test_sha256(void)
-{
-	uint8_t data[1000], sum[SHA256_DIGEST_LENGTH], want[sizeof(sum)];
-	size_t wrong = 0, cuts = 0;
-	SHA2_CTX ctx;
-
-	for (size_t i = 0; i < sizeof(data); i++)
-		data[i] = (uint8_t)(i * 131 + (i >> 3));
-	for (size_t len = 0; len <= sizeof(data); len += 1 + len / 64) {
-		SHA256Init(&ctx);
-		SHA256Update(&ctx, data, len);
-		SHA256Final(want, &ctx);
-		for (size_t cut = 0; cut <= len; cut += 1 + cut / 32, cuts++) {
-			SHA256Init(&ctx);
-			sha256_update(&ctx, data, cut);
-			sha256_update(&ctx, data + cut, len - cut);
-			SHA256Final(sum, &ctx);
-			wrong += memcmp(sum, want, sizeof(sum)) != 0;
-		}
-		sha256_of(data, len, sum);
-		wrong += memcmp(sum, want, sizeof(sum)) != 0;
-	}
-	ok(wrong == 0, "%zu cut texts have the digest of libmd", cuts);
-	sha256_of("abc", 3, sum);
-	ok(sum[0] == 0xba && sum[1] == 0x78 && sum[31] == 0xad,
-	    "the digest of abc is that of the standard");
-}
-
 int
 main(void)
 {
-	test_sha256();
 	test_ulid();
 	test_buf();
 	test_base64();
