@@ -4,9 +4,11 @@
 EXTRA_DIST += t/lib/BrowserTask/Scenario.pm
 dist_check_SCRIPTS += \
 	t/scenario/crash.t \
+	t/scenario/life.t \
 	t/scenario/pages.t \
 	t/scenario/wedged.t
 TESTS += \
 	t/scenario/crash.t \
+	t/scenario/life.t \
 	t/scenario/pages.t \
 	t/scenario/wedged.t
