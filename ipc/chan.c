@@ -316,7 +316,7 @@ chan_push(struct chan *c, bool encoded)
 		return CHAN_FULL;
 	if (!c->tp->push(c->t, c->out.data, c->out.len))
 		return CHAN_FULL;
-	if (queued + c->out.len >= c->queue_limit / 2)
+	if (c->tp->queued(c->t) >= c->queue_limit / 2)
 		c->crowded = true;
 	return CHAN_OK;
 }

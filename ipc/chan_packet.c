@@ -159,11 +159,19 @@ packet_open(struct chan *c, struct event_base *base, int fd)
 	return t;
 }
 
+/*
+ * The socket mostly takes a packet at once, which spares a turn of the loop.
+ * What is wrong with it otherwise is found out there, not in a caller's stack.
+ */
 static bool
 packet_push(struct transport *t, const uint8_t *bytes, size_t len)
 {
-	struct packet *p = malloc(sizeof(*p) + len);
+	struct packet *p;
 
+	if (STAILQ_EMPTY(&t->queue) &&
+	    fd_send_msg(t->fd, bytes, len, NULL, 0) == 0)
+		return true;
+	p = malloc(sizeof(*p) + len);
 	if (p == NULL)
 		return false;
 	p->len = len;

@@ -89,35 +89,43 @@ intake_forget_item(struct intake *in, struct item *item)
 	free(item);
 }
 
-void
-intake_item_data(struct intake *in, const struct ipc_params *p)
+/* Appends bytes of an item to the spool; the run ends when that fails. */
+static bool
+item_append(struct intake *in, struct item *item, const struct ipc_params *p)
 {
-	struct item *item = intake_item(in, (uint32_t)ipc_int(p, F_INDEX, 0));
 	struct journal_extent *extent;
 	enum store_err err;
 	size_t len;
 	const void *data = ipc_bin(p, F_DATA, &len);
 
-	if (item == NULL) {
-		task_abort(in->task, ERR_WORKER_PROTOCOL,
-		    "more items at once than allowed");
-		return;
-	}
 	if (len == 0)
-		return;
+		return true;
 	if (item->row.nextents == JOURNAL_EXTENTS) {
 		task_abort(in->task, ERR_TEMPLATE_LIMIT,
 		    "an item is larger than allowed");
-		return;
+		return false;
 	}
 	extent = &item->row.extents[item->row.nextents];
 	err = spool_append(in->spool, data, len, extent);
 	if (err != STORE_OK) {
 		intake_store_failed(in, err);
-		return;
+		return false;
 	}
 	extent->part = (uint8_t)ipc_int(p, F_PART, 0);
 	item->row.nextents++;
+	return true;
+}
+
+void
+intake_item_data(struct intake *in, const struct ipc_params *p)
+{
+	struct item *item = intake_item(in, (uint32_t)ipc_int(p, F_INDEX, 0));
+
+	if (item == NULL)
+		task_abort(in->task, ERR_WORKER_PROTOCOL,
+		    "more items at once than allowed");
+	else
+		(void)item_append(in, item, p);
 }
 
 static void
@@ -203,6 +211,8 @@ intake_item_end(struct intake *in, const struct ipc_params *p)
 		task_abort(task, ERR_WORKER_PROTOCOL, "item out of range");
 		return;
 	}
+	if (ipc_has(p, F_DATA) && !item_append(in, item, p))
+		return;
 	memcpy(item->row.digest, ipc_bin(p, F_DIGEST, &len),
 	    sizeof(item->row.digest));
 	item->row.ok = ipc_bool(p, F_SUCCESS, false);

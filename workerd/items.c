@@ -30,6 +30,7 @@ struct sending {
 	struct report_item item;
 	int slot;
 	int part;
+	int last; /* part that has bytes, -1: none has */
 	size_t offset;
 };
 
@@ -74,39 +75,65 @@ to_bytes(lua_State *L)
 	lua_remove(L, -2);
 }
 
+/*
+ * Finds the next bytes to send. False when they are the last ones and go with
+ * the item's end, or when there are none.
+ */
+static bool
+next_chunk(lua_State *L, struct sending *s, size_t room, const char **ret_data,
+    size_t *ret_len)
+{
+	const char *data;
+	size_t len;
+
+	*ret_data = NULL;
+	*ret_len = 0;
+	for (; s->part <= s->last; s->part++, s->offset = 0) {
+		data = lua_tolstring(L, PARTS + s->part, &len);
+		if (data == NULL || s->offset == len)
+			continue;
+		len -= s->offset;
+		*ret_data = data + s->offset;
+		*ret_len = len < LIMIT_CHUNK_BYTES ? len : LIMIT_CHUNK_BYTES;
+		return s->part < s->last || len > room;
+	}
+	return false;
+}
+
 static int
 send_item(lua_State *L, void *arg)
 {
 	struct run *run = run_of(L);
 	struct sending *s = lua_touserdata(L, SENDING);
-	const char *data;
-	size_t len, n;
+	const char *record, *data;
+	size_t record_len, len;
 
 	(void)arg;
-	for (; s->part < LIMIT_ARTIFACT_PARTS; s->part++, s->offset = 0) {
-		data = lua_tolstring(L, PARTS + s->part, &len);
-		while (data != NULL && s->offset < len) {
-			if (report_congested(run->chan))
-				return run_wait_drained(L, run, send_item);
-			n = len - s->offset;
-			n = n < LIMIT_CHUNK_BYTES ? n : LIMIT_CHUNK_BYTES;
-			run_sent(L,
-			    report_item_data(run->chan, s->item.index, s->part,
-				data + s->offset, n));
-			s->offset += n;
-		}
+	record = lua_tolstring(L, RECORD, &record_len);
+	while (next_chunk(L, s, LIMIT_CHUNK_BYTES - record_len, &data, &len)) {
+		if (report_congested(run->chan))
+			return run_wait_drained(L, run, send_item);
+		run_sent(L,
+		    report_item_data(
+			run->chan, s->item.index, s->part, data, len));
+		s->offset += len;
 	}
 	if (report_congested(run->chan))
 		return run_wait_drained(L, run, send_item);
 	s->item.done = ++run->items_done;
-	data = lua_tolstring(L, RECORD, &len);
-	run_sent(L, report_item_end(run->chan, &s->item, data, len));
+	s->item.part = s->part;
+	s->item.data = data;
+	s->item.data_len = len;
+	run_sent(L, report_item_end(run->chan, &s->item, record, record_len));
 	return 0;
 }
 
-static void
+/* Leaves the bytes of all parts on top; the last part that has some. */
+static int
 push_parts(lua_State *L)
 {
+	int last = -1;
+
 	lua_getfield(L, ARG, "parts");
 	for (int i = 0; i < LIMIT_ARTIFACT_PARTS; i++) {
 		if (lua_istable(L, PARTS))
@@ -114,8 +141,11 @@ push_parts(lua_State *L)
 		else
 			lua_pushnil(L);
 		to_bytes(L);
+		if (!lua_isnil(L, -1))
+			last = i;
 	}
 	lua_remove(L, PARTS);
+	return last;
 }
 
 /* item{index=, key=, ok=, record=, parts={[0]=...}} */
@@ -147,7 +177,7 @@ item(lua_State *L)
 	(void)lua_tolstring(L, RECORD, &len);
 	if (len > LIMIT_ITEM_RECORD_BYTES)
 		return luaL_error(L, "record of item %d above 16 KiB", index);
-	push_parts(L);
+	s->last = push_parts(L);
 	if (run->items[s->item.index].done)
 		return luaL_error(L, "item %d is done already", index);
 	run->items[s->item.index].done = true;

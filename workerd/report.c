@@ -252,6 +252,10 @@ report_item_end(struct chan *chan, const struct report_item *item,
 	ipc_set_bool(&p, F_SUCCESS, item->ok);
 	ipc_set_bin(&p, F_RECORD, record, record_len);
 	ipc_set_int(&p, F_DONE, item->done);
+	if (item->data != NULL) {
+		ipc_set_int(&p, F_PART, item->part);
+		ipc_set_bin(&p, F_DATA, item->data, item->data_len);
+	}
 	return send_note(chan, &p);
 }
 

@@ -28,6 +28,9 @@ struct report_item {
 	uint8_t digest[REPORT_DIGEST_BYTES];
 	bool ok;
 	int done;
+	int part;         /* of data */
+	const char *data; /* the last bytes of the item, NULL: none */
+	size_t data_len;
 };
 
 struct report_end {

@@ -376,6 +376,8 @@ on_msg(struct chan *chan, const struct ipc_msg *msg, void *ctx)
 		take_data(d, p);
 		break;
 	case MSG_S_ITEM_END:
+		if (ipc_has(p, F_DATA))
+			take_data(d, p);
 		take_item(d, p);
 		break;
 	case MSG_S_RUN_END:

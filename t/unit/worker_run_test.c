@@ -299,6 +299,10 @@ hear(struct chan *chan, const struct ipc_msg *msg, void *ctx)
 		(void)buf_add(&heard.result, bytes, len);
 		return;
 	case MSG_S_ITEM_END:
+		if (ipc_has(p, F_DATA)) {
+			bytes = ipc_bin(p, F_DATA, &len);
+			(void)buf_add(&heard.parts, bytes, len);
+		}
 		heard.items++;
 		heard.failed += !ipc_bool(p, F_SUCCESS, false);
 		snprintf(text, sizeof(text), "item %d %d",
