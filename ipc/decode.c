@@ -4,6 +4,7 @@
  * taken. Runs in every process that receives messages; must never trust a
  * length, a count or a type.
  */
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -104,6 +105,27 @@ get_value(struct mp_reader *r, const struct msg_field *f, struct ipc_value *v)
 	return true;
 }
 
+/* Says what would have been right, so that a person can mend it. */
+static enum ipc_verdict
+decode_misfit(struct decoder *d, const struct msg_row *row,
+    const struct msg_field *f, const struct ipc_value *v)
+{
+	const char *name = msg_key_name(f->key);
+
+	if (f->type == FIELD_INT)
+		return verdict(d, wrong(d),
+		    "%s: field %s is %" PRId64 ", but must be from %" PRId64
+		    " to %" PRId64,
+		    row->name, name, v->i, f->min, f->max);
+	if (v->len >= (uint64_t)f->min && v->len <= (uint64_t)f->max)
+		return verdict(
+		    d, wrong(d), "%s: field %s has a NUL", row->name, name);
+	return verdict(d, wrong(d),
+	    "%s: field %s has %zu bytes, but must have from %" PRId64
+	    " to %" PRId64,
+	    row->name, name, v->len, f->min, f->max);
+}
+
 static enum ipc_verdict
 decode_unknown(struct decoder *d, struct name key)
 {
@@ -143,12 +165,9 @@ decode_field(struct decoder *d, const struct msg_row *row)
 		return verdict(d, IPC_BROKEN, "field %s comes twice",
 		    msg_key_name(f->key));
 	if (!get_value(&d->r, f, v))
-		return verdict(d, wrong(d), "%s: field %s has the wrong type",
-		    row->name, msg_key_name(f->key));
-	if (!ipc_value_fits(f, v))
-		return verdict(d, wrong(d), "%s: field %s is out of range",
-		    row->name, msg_key_name(f->key));
-	return IPC_OK;
+		return verdict(d, wrong(d), "%s: field %s must be %s",
+		    row->name, msg_key_name(f->key), msg_type_name(f->type));
+	return ipc_value_fits(f, v) ? IPC_OK : decode_misfit(d, row, f, v);
 }
 
 static enum ipc_verdict

@@ -88,6 +88,20 @@ msg_key_name(enum msg_key key)
 	return key_names[key];
 }
 
+const char *
+msg_type_name(enum field_type type)
+{
+	static const char *const names[] = {
+		[FIELD_STR] = "string",
+		[FIELD_BIN] = "bytes",
+		[FIELD_JSON] = "JSON",
+		[FIELD_INT] = "integer",
+		[FIELD_BOOL] = "boolean",
+	};
+
+	return names[type];
+}
+
 const struct msg_field *
 msg_field(const struct msg_row *row, enum msg_key key)
 {

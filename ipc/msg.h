@@ -96,6 +96,8 @@ const struct msg_row *
 msg_find(enum ipc_dir, enum msg_kind, const char *name, size_t len);
 size_t msg_nfields(const struct msg_row *);
 const char *msg_key_name(enum msg_key);
+/* For people: "string", "integer". */
+const char *msg_type_name(enum field_type);
 /* The message's row for that key, or NULL. */
 const struct msg_field *msg_field(const struct msg_row *, enum msg_key);
 

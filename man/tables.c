@@ -143,24 +143,6 @@ print_kinds(void)
 
 /* ---- messages ---- */
 
-static const char *
-type_name(enum field_type type)
-{
-	switch (type) {
-	case FIELD_STR:
-		return "string";
-	case FIELD_BIN:
-		return "bytes";
-	case FIELD_JSON:
-		return "JSON";
-	case FIELD_INT:
-		return "integer";
-	case FIELD_BOOL:
-		return "boolean";
-	}
-	return "?";
-}
-
 static void
 print_bounds(const struct msg_field *f)
 {
@@ -192,7 +174,7 @@ print_fields(const struct msg_row *row)
 		const struct msg_field *f = &row->fields[i];
 
 		printf(".It Sy %s Pq %s", msg_key_name(f->key),
-		    type_name(f->type));
+		    msg_type_name(f->type));
 		print_bounds(f);
 		puts(f->required ? "" : ", optional");
 		put_text(f->help);

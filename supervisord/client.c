@@ -117,6 +117,16 @@ clients_on_reap(evutil_socket_t fd, short what, void *arg)
 		clients_on_resume(-1, 0, cs);
 }
 
+/* Freed by the loop, since a caller may still hold it. */
+static void
+client_doom(struct client *c)
+{
+	TAILQ_REMOVE(&c->all->live, c, entry);
+	TAILQ_INSERT_TAIL(&c->all->doomed, c, entry);
+	c->doomed = true;
+	event_active(c->all->reap, EV_TIMEOUT, 0);
+}
+
 void
 client_drop(struct client *c, const char *why)
 {
@@ -124,10 +134,7 @@ client_drop(struct client *c, const char *why)
 		return;
 	log_info(
 	    "client %s (uid %u): dropped: %s", c->name, (unsigned)c->uid, why);
-	TAILQ_REMOVE(&c->all->live, c, entry);
-	TAILQ_INSERT_TAIL(&c->all->doomed, c, entry);
-	c->doomed = true;
-	event_active(c->all->reap, EV_TIMEOUT, 0);
+	client_doom(c);
 }
 
 /* Methods. */
@@ -197,10 +204,14 @@ static void
 client_on_refused(
     struct chan *chan, const struct ipc_msg *msg, const char *reason, void *ctx)
 {
+	bool known = msg->params.msg != MSG__MAX;
+	struct ulid id;
+	bool named = known && msg->params.v[F_RUN_ID].set &&
+	    id_parse("run_", ipc_str(&msg->params, F_RUN_ID), &id);
+
 	reply_error(ctx, msg->seq,
-	    msg->params.msg == MSG__MAX ? ERR_UNKNOWN_METHOD
-					: ERR_INVALID_PARAMETER,
-	    NULL, reason);
+	    known ? ERR_INVALID_PARAMETER : ERR_UNKNOWN_METHOD,
+	    named ? &id : NULL, reason);
 }
 
 static void
@@ -209,12 +220,8 @@ client_on_closed(struct chan *chan, const char *reason, void *ctx)
 	struct client *c = ctx;
 
 	log_debug("client %s (uid %u): %s", c->name, (unsigned)c->uid, reason);
-	if (c->doomed)
-		return;
-	TAILQ_REMOVE(&c->all->live, c, entry);
-	TAILQ_INSERT_TAIL(&c->all->doomed, c, entry);
-	c->doomed = true;
-	event_active(c->all->reap, EV_TIMEOUT, 0);
+	if (!c->doomed)
+		client_doom(c);
 }
 
 static void
