@@ -151,8 +151,7 @@ on_step(struct intake *in, const struct ipc_params *p, enum event_kind kind)
 		json_put_str(&w, "errorCode", code);
 	json_write_end_object(&w);
 	change_event(c, kind, &b);
-	if (p->msg == MSG_S_STEP_END)
-		put_steps(in, c);
+	put_steps(in, c);
 	change_commit(c, intake_written, NULL);
 }
 

@@ -114,6 +114,19 @@ steps_close(struct steps *s, const char *error_code, int64_t now_ms)
 			    now_ms - s->list[i].start_ms, error_code);
 }
 
+void
+steps_drop_open(struct steps *s)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->count; i++)
+		if (s->list[i].open)
+			free(s->list[i].meta);
+		else
+			s->list[kept++] = s->list[i];
+	s->count = kept;
+}
+
 const struct step *
 steps_failed(const struct steps *s)
 {
@@ -157,24 +170,29 @@ steps_write(const struct steps *s, struct json_writer *w)
 		json_put_str(w, "error_code",
 		    step->error_code[0] == '\0' ? NULL : step->error_code);
 		step_write_meta(step, w);
+		if (step->open)
+			json_put_bool(w, "open", true);
 		json_write_end_object(w);
 	}
 	json_write_end_array(w);
 }
 
 static bool
-step_read(struct steps *s, struct json_val v)
+step_read(struct steps *s, struct json_val v, int64_t now_ms)
 {
 	char name[STEP_NAME_CHARS + 1], code[STEP_CODE_CHARS + 1] = "";
 	const uint8_t *meta = NULL;
 	size_t meta_len = 0;
 	int64_t ms;
-	bool good;
+	bool good, open = false;
 
 	if (!json_str_copy(json_obj_get(v, "name"), name, sizeof(name)) ||
 	    !json_get_bool(json_obj_get(v, "ok"), &good) ||
 	    !json_get_int64(json_obj_get(v, "duration_ms"), &ms))
 		return false;
+	json_get_bool(json_obj_get(v, "open"), &open);
+	if (open)
+		return steps_start(s, name, now_ms);
 	json_str_copy(json_obj_get(v, "error_code"), code, sizeof(code));
 	if (json_is_object(json_obj_get(v, "meta")))
 		json_raw(json_obj_get(v, "meta"), &meta, &meta_len);
@@ -182,7 +200,7 @@ step_read(struct steps *s, struct json_val v)
 }
 
 bool
-steps_read(struct steps *ret, const void *json, size_t len)
+steps_read(struct steps *ret, const void *json, size_t len, int64_t now_ms)
 {
 	struct steps s = { 0 };
 	struct json_doc *doc;
@@ -193,7 +211,7 @@ steps_read(struct steps *ret, const void *json, size_t len)
 		return false;
 	good = json_is_array(json_root(doc));
 	for (it = json_iter(json_root(doc)); good && json_iter_next(&it);)
-		good = step_read(&s, it.val);
+		good = step_read(&s, it.val, now_ms);
 	json_doc_free(&doc);
 	if (!good) {
 		steps_clear(&s);

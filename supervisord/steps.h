@@ -52,9 +52,15 @@ const struct step *steps_failed(const struct steps *);
 /* The last one, or NULL. */
 struct step *steps_last(const struct steps *);
 
-/* An array. */
+/* Forgets what is in flight: the run goes on and does it again. */
+void steps_drop_open(struct steps *);
+
+/* An array; a step in flight has "open". */
 void steps_write(const struct steps *, struct json_writer *);
-/* Reads what steps_write() wrote: false, steps untouched, if it is not that. */
-bool steps_read(struct steps *, const void *json, size_t len);
+/*
+ * Reads what steps_write() wrote: false, steps untouched, if it is not that. A
+ * step in flight counts from now_ms.
+ */
+bool steps_read(struct steps *, const void *json, size_t len, int64_t now_ms);
 
 #endif

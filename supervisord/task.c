@@ -213,7 +213,9 @@ task_load(struct task *t)
 		return;
 	if (run_doc_get(txn, &t->rec.id, RUN_DOC_STEPS, &bytes, &len) ==
 	    STORE_OK)
-		steps_read(&t->steps, bytes, len);
+		steps_read(&t->steps, bytes, len, clock_mono_ms());
+	if (t->rec.status == RUN_QUEUED)
+		steps_drop_open(&t->steps);
 	if (run_doc_get(txn, &t->rec.id, RUN_DOC_WARNINGS, &bytes, &len) ==
 	    STORE_OK)
 		lines_read(&t->warnings, bytes, len);

@@ -155,7 +155,7 @@ test_steps(void)
 	buf_init(&b, 65536);
 	json_writer_init(&w, &a);
 	steps_write(&s, &w);
-	ok(json_writer_finish(&w) && steps_read(&copy, a.data, a.len),
+	ok(json_writer_finish(&w) && steps_read(&copy, a.data, a.len, 0),
 	    "written and read");
 	json_writer_init(&w, &b);
 	steps_write(&copy, &w);
@@ -163,7 +163,7 @@ test_steps(void)
 		memcmp(a.data, b.data, a.len) == 0,
 	    "to the same");
 	for (size_t n = 0; n < a.len; n++)
-		if (steps_read(&copy, a.data, n))
+		if (steps_read(&copy, a.data, n, 0))
 			break;
 		else if (n == a.len - 1)
 			ok(true, "cut at every byte: refused");
