@@ -82,10 +82,14 @@ items_decide(struct assembly *a)
 	struct task *t = a->task;
 	const struct template *template =
 	    registry_find(t->sup->registry, t->rec.template_id);
+	bool started = t->rec.started_ms != 0;
+	int64_t since = started ? t->rec.started_ms : t->rec.created_ms;
 	struct outcome_facts facts = { .intent = t->rec.intent,
 		.end = &t->end,
 		.lost = t->lost,
 		.lost_text = t->lost_text,
+		.limit_ms = t->rec.limit_ms,
+		.passed_ms = clock_stamp_ms() - since,
 		.by_items = a->items.by_items,
 		.total = t->rec.total,
 		.succeeded = a->items.succeeded,
@@ -95,8 +99,8 @@ items_decide(struct assembly *a)
 		facts.partial_ok = template->partial_ok;
 		facts.threshold = template->threshold;
 	}
-	outcome_decide(&facts, t->rec.started_ms != 0, &t->steps,
-	    clock_mono_ms(), &a->outcome);
+	outcome_decide(
+	    &facts, started, &t->steps, clock_mono_ms(), &a->outcome);
 	t->rec.status = a->outcome.status;
 	strlcpy(t->rec.error_code, err_name(a->outcome.code),
 	    sizeof(t->rec.error_code));

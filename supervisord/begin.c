@@ -18,14 +18,13 @@
 static bool
 send_begin(struct task *t)
 {
-	int64_t left = t->rec.limit_ms - t->spent_before_ms;
 	struct ipc_params p;
 
 	ipc_params_init(&p, MSG_W_RUN_BEGIN);
 	ipc_set_str(&p, F_RUN_ID, t->name);
 	ipc_set_int(&p, F_ATTEMPT, t->rec.attempt);
 	ipc_set_str(&p, F_TEMPLATE_ID, t->rec.template_id);
-	ipc_set_int(&p, F_LIMIT_MS, left > 0 ? left : 0);
+	ipc_set_int(&p, F_LIMIT_MS, task_left_ms(t));
 	ipc_set_str(&p, F_TRACE_ID, t->rec.trace_id);
 	ipc_set_str(&p, F_RESOURCES, t->text_only ? "text" : "all");
 	ipc_set_int(&p, F_MAX_TABS, t->sup->settings.maxTabsPerSession);

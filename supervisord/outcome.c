@@ -57,8 +57,10 @@ outcome_of_facts(const struct outcome_facts *f, struct outcome *o)
 		outcome_fail(o, ERR_RUN_CANCELED, "canceled on request");
 		return;
 	case INTENT_TIMEOUT:
-		outcome_fail(
-		    o, ERR_RUN_TIMEOUT, "the run took longer than allowed");
+		outcome_fail(o, ERR_RUN_TIMEOUT, "");
+		snprintf(o->message, sizeof(o->message),
+		    "the run took longer than its limit of %lld ms",
+		    (long long)f->limit_ms);
 		return;
 	default:
 		break;
@@ -72,8 +74,8 @@ outcome_of_facts(const struct outcome_facts *f, struct outcome *o)
 
 /* Names the step at fault, which a failed run always has. */
 static void
-outcome_blame(
-    struct outcome *o, bool started, struct steps *steps, int64_t now_mono_ms)
+outcome_blame(const struct outcome_facts *f, bool started, struct steps *steps,
+    int64_t now_mono_ms, struct outcome *o)
 {
 	const struct step *failed;
 	struct step *last;
@@ -86,8 +88,8 @@ outcome_blame(
 		strlcpy(last->error_code, code, sizeof(last->error_code));
 	}
 	if (steps_failed(steps) == NULL)
-		steps_end(steps, started ? "start" : "queue", false, 0, code,
-		    NULL, 0);
+		steps_end(steps, started ? "start" : "queue", false,
+		    f->passed_ms, code, NULL, 0);
 	failed = steps_failed(steps);
 	if (o->failed_step[0] == '\0')
 		strlcpy(o->failed_step, failed != NULL ? failed->name : "start",
@@ -107,7 +109,7 @@ outcome_decide(const struct outcome_facts *f, bool started, struct steps *steps,
 	memset(&o, 0, sizeof(o));
 	outcome_of_facts(f, &o);
 	if (o.code != ERR_NONE)
-		outcome_blame(&o, started, steps, now_mono_ms);
+		outcome_blame(f, started, steps, now_mono_ms, &o);
 	else
 		steps_close(steps, NULL, now_mono_ms);
 	*ret = o;

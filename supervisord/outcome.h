@@ -40,7 +40,9 @@ struct outcome_facts {
 	const struct run_end *end;
 	enum err_code lost; /* why the worker ended without run.end */
 	const char *lost_text;
-	bool by_items; /* the template works on items */
+	int64_t limit_ms;  /* of the run */
+	int64_t passed_ms; /* since its start, or in the queue */
+	bool by_items;     /* the template works on items */
 	bool partial_ok;
 	double threshold;
 	uint32_t total, succeeded, failed; /* items */

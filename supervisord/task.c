@@ -41,13 +41,26 @@ task_trace(struct task *t, const char *fmt, ...)
 	    (long long)(clock_stamp_ms() - t->rec.created_ms), text);
 }
 
+static int64_t
+task_spent_ms(const struct task *t)
+{
+	return t->spent_before_ms +
+	    (t->began_mono_ms == 0 ? 0 : clock_mono_ms() - t->began_mono_ms);
+}
+
 void
 task_touch(struct task *t)
 {
 	t->rec.updated_ms = clock_stamp_ms();
-	if (t->go_mono_ms != 0)
-		t->rec.spent_ms =
-		    t->spent_before_ms + clock_mono_ms() - t->go_mono_ms;
+	t->rec.spent_ms = task_spent_ms(t);
+}
+
+int64_t
+task_left_ms(const struct task *t)
+{
+	int64_t left = t->rec.limit_ms - task_spent_ms(t);
+
+	return left > 0 ? left : 0;
 }
 
 void
@@ -143,6 +156,9 @@ task_on_deadline(evutil_socket_t fd, short what, void *arg)
 void
 task_set_active(struct task *t, bool active)
 {
+	if (t->active == active)
+		return;
+	t->active = active;
 	t->sup->tasks->active += active ? 1 : (size_t)-1;
 }
 
@@ -153,8 +169,8 @@ task_settle(struct task *t)
 {
 	struct tasks *ts = t->sup->tasks;
 
-	if (t->stage == TASK_STARTING || t->stage == TASK_RUNNING)
-		task_set_active(t, false);
+	evtimer_del(t->deadline);
+	task_set_active(t, false);
 	t->stage = TASK_SETTLING;
 	ts->settling++;
 	task_touch(t);

@@ -51,11 +51,12 @@ struct task {
 	struct run_end end;
 	enum err_code lost; /* why it ended without run.end */
 	char lost_text[128];
-	int64_t go_mono_ms; /* when this attempt was told to go; 0: not yet */
-	int64_t spent_before_ms;
-	uint32_t failed; /* items */
-	bool text_only;  /* nothing but text is loaded */
-	bool abandoned;  /* shutdown: left as it is for the next start */
+	int64_t began_mono_ms; /* when this attempt took its slot; 0: not yet */
+	int64_t spent_before_ms; /* by earlier attempts */
+	uint32_t failed;         /* items */
+	bool active;             /* holds a slot */
+	bool text_only;          /* nothing but text is loaded */
+	bool abandoned; /* shutdown: left as it is for the next start */
 	struct watch_list watches;
 };
 
@@ -96,6 +97,8 @@ void task_trace(struct task *, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* Brings rec up to date before it is written. */
 void task_touch(struct task *);
+/* What is left of its limit, 0 at least; waiting in the queue is free. */
+int64_t task_left_ms(const struct task *);
 /* A breach or a failed write: the run ends as failed with this code. */
 void task_abort(struct task *, enum err_code, const char *text);
 /* No process is left: the stage becomes TASK_SETTLING. */

@@ -91,6 +91,18 @@ task_start_written(struct sup *sup, struct change *c, int err)
 	return false;
 }
 
+/* The run's clock: all of it but the queue, starting a browser included. */
+static void
+task_start_clock(struct task *t)
+{
+	int64_t left = task_left_ms(t);
+	struct timeval tv = { .tv_sec = left / 1000,
+		.tv_usec = left % 1000 * 1000 };
+
+	t->began_mono_ms = clock_mono_ms();
+	evtimer_add(t->deadline, &tv);
+}
+
 void
 task_start(struct task *t)
 {
@@ -107,6 +119,7 @@ task_start(struct task *t)
 	if (t->rec.started_ms == 0)
 		t->rec.started_ms = now;
 	strlcpy(t->rec.phase, "preparing", sizeof(t->rec.phase));
+	task_start_clock(t);
 	task_trace(t, "starts, attempt %u", t->rec.attempt);
 	log_info("%s: starts, attempt %u", t->name, t->rec.attempt);
 	c = change_new(t->sup, &t->rec, CHANGE_UPDATE);
@@ -127,8 +140,6 @@ static bool
 task_acting_written(struct sup *sup, struct change *c, int err)
 {
 	struct task *t = tasks_find(sup->tasks, &c->rec.id);
-	int64_t left;
-	struct timeval tv;
 
 	if (t == NULL || t->stage != TASK_STARTING || t->worker == NULL ||
 	    t->rec.intent != INTENT_NONE || t->abandoned)
@@ -140,13 +151,6 @@ task_acting_written(struct sup *sup, struct change *c, int err)
 		return false;
 	}
 	t->stage = TASK_RUNNING;
-	t->go_mono_ms = clock_mono_ms();
-	left = t->rec.limit_ms - t->spent_before_ms;
-	if (left < 0)
-		left = 0;
-	tv.tv_sec = left / 1000;
-	tv.tv_usec = left % 1000 * 1000;
-	evtimer_add(t->deadline, &tv);
 	return false;
 }
 
@@ -190,7 +194,6 @@ task_on_reaped(void *ctx, const struct worker_end *end)
 	t->lost = end->code;
 	strlcpy(t->lost_text, end->text, sizeof(t->lost_text));
 	worker_free(&t->worker);
-	evtimer_del(t->deadline);
 	if (t->abandoned && !t->end.ok && t->rec.intent == INTENT_NONE) {
 		task_set_active(t, false);
 		tasks_check_idle(ts);

@@ -154,6 +154,7 @@ tasks_stop(struct tasks *ts)
 			continue;
 		/* What its worker says from here on is due to the stop. */
 		t->abandoned = !t->end.given;
+		evtimer_del(t->deadline);
 		if (t->worker != NULL)
 			worker_stop(t->worker, "shutdown");
 		else

@@ -3,11 +3,17 @@
 
 EXTRA_DIST += t/lib/BrowserTask/Scenario.pm
 dist_check_SCRIPTS += \
+	t/regress/0001-refusals-say-how.t \
+	t/regress/0002-step-in-flight.t \
+	t/regress/0003-clock-of-a-run.t \
 	t/scenario/crash.t \
 	t/scenario/life.t \
 	t/scenario/pages.t \
 	t/scenario/wedged.t
 TESTS += \
+	t/regress/0001-refusals-say-how.t \
+	t/regress/0002-step-in-flight.t \
+	t/regress/0003-clock-of-a-run.t \
 	t/scenario/crash.t \
 	t/scenario/life.t \
 	t/scenario/pages.t \
