@@ -57,6 +57,8 @@ t_scenario_page_test_SOURCES = \
 	t/scenario/live.c \
 	t/scenario/live.h \
 	t/scenario/page_test.c \
+	t/scenario/visit.c \
+	t/scenario/visit.h \
 	t/unit/tap.h
 t_scenario_page_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/t/scenario
 t_scenario_page_test_LDADD = $(PAGE_TEST_LIBS)

@@ -16,8 +16,13 @@
 
 #define LIVE_UID 64901
 
+static const char *const live_paths[] = {
+	[LIVE_SHELL] = CHROMIUM_DIR "/chromium-headless-shell",
+	[LIVE_FULL] = CHROMIUM_DIR "/chromium",
+};
+
 static const char *const browser_args[] = {
-	"chromium-headless-shell",
+	"chromium",
 	"--remote-debugging-pipe",
 	"--no-first-run",
 	"--site-per-process",
@@ -37,22 +42,38 @@ static const char *const browser_args[] = {
 	"--blink-settings=imagesEnabled=false",
 	"--disable-remote-fonts",
 	/* Tests reach nobody but this machine. */
-	"--host-resolver-rules=MAP * ^NOTFOUND, EXCLUDE 127.0.0.1",
-	NULL,
-	NULL,
+	"--host-resolver-rules=MAP * ^NOTFOUND, EXCLUDE 127.0.0.1, "
+	"EXCLUDE *.localhost",
 };
+
+/* Beside these, for the whole browser; what it would do unasked is off. */
+static const char *const full_args[] = {
+	"--headless",
+	"--disable-extensions",
+	"--no-startup-window",
+	"--disable-features=Translate,OptimizationHints,MediaRouter,"
+	"WebUIOmniboxPopup,WebUIOmniboxAimPopup,PreloadTopChromeWebUI",
+};
+
+#define ARGS_N(a) (sizeof(a) / sizeof((a)[0]))
 
 /* The child's part; only returns by exec or _exit. */
 static void
-live_exec(const char *program, const char *dir, int cmd_fd, int answer_fd)
+live_exec(enum live_program program, const char *dir, int cmd_fd, int answer_fd)
 {
 	char arg[96];
-	const char *argv[sizeof(browser_args) / sizeof(browser_args[0])];
+	const char *argv[ARGS_N(browser_args) + ARGS_N(full_args) + 2];
+	size_t n = ARGS_N(browser_args);
 	int null = open("/dev/null", O_RDWR);
 
-	memcpy(argv, browser_args, sizeof(argv));
+	memcpy(argv, browser_args, sizeof(browser_args));
+	if (program == LIVE_FULL) {
+		memcpy(argv + n, full_args, sizeof(full_args));
+		n += ARGS_N(full_args);
+	}
 	snprintf(arg, sizeof(arg), "--user-data-dir=%s", dir);
-	argv[sizeof(argv) / sizeof(argv[0]) - 2] = arg;
+	argv[n++] = arg;
+	argv[n] = NULL;
 	setpgid(0, 0);
 	/* Clear of 3 and 4 first, since either may be one of them. */
 	cmd_fd = fcntl(cmd_fd, F_DUPFD, 10);
@@ -72,19 +93,20 @@ live_exec(const char *program, const char *dir, int cmd_fd, int answer_fd)
 	if (chdir(dir) == -1)
 		_exit(126);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	execv(program, (char *const *)(void *)argv);
+	execv(live_paths[program], (char *const *)(void *)argv);
 	_exit(127);
 }
 
 bool
-live_browser_start(struct live_browser *b, const char **ret_why)
+live_browser_start(
+    struct live_browser *b, enum live_program program, const char **ret_why)
 {
-	static const char program[] = CHROMIUM_DIR "/chromium-headless-shell";
 	int cmd[2], answer[2];
 
 	signal(SIGPIPE, SIG_IGN);
-	if (access(program, X_OK) == -1) {
-		*ret_why = "no chromium-headless-shell";
+	if (access(live_paths[program], X_OK) == -1) {
+		*ret_why = program == LIVE_FULL ? "no chromium"
+						: "no chromium-headless-shell";
 		return false;
 	}
 	snprintf(b->dir, sizeof(b->dir), "/tmp/page_test.XXXXXX");

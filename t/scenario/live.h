@@ -22,8 +22,14 @@ struct live_site {
 	int port;
 };
 
+enum live_program {
+	LIVE_SHELL, /* chromium-headless-shell */
+	LIVE_FULL   /* chromium, headless */
+};
+
 /* False, with a reason, when there is no browser to start. */
-bool live_browser_start(struct live_browser *, const char **ret_why);
+bool live_browser_start(
+    struct live_browser *, enum live_program, const char **ret_why);
 /* Kills it with everything it started and removes its profile. */
 void live_browser_stop(struct live_browser *);
 

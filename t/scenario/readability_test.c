@@ -240,7 +240,7 @@ main(void)
 		printf("1..0 # SKIP no test pages, or built without it\n");
 		return 0;
 	}
-	if (!live_browser_start(&chrome, &why)) {
+	if (!live_browser_start(&chrome, LIVE_SHELL, &why)) {
 		printf("1..0 # SKIP %s\n", why);
 		return 0;
 	}
