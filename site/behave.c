@@ -21,6 +21,7 @@
 #define BIG_MAX            (1L << 30)
 #define DOM_MAX            1000000
 #define TRICKLE_MAX_MS     60000
+#define DATA_MAX_MS        60000
 
 static void
 header_add(struct evhttp_request *req, const char *name, const char *value)
@@ -117,6 +118,29 @@ behave_trickle(struct site *s, const struct behaviour *b,
 	header_add(req, "Cache-Control", "no-store");
 	evhttp_send_reply_start(req, b->status, NULL);
 	trickle_next(req, body, s);
+}
+
+static void
+data_send(struct evhttp_request *req, struct evbuffer *body, void *arg)
+{
+	const struct behaviour *b = behave_find("/data");
+	struct site *s = arg;
+
+	serve_file(s, req, b->status, b->file);
+}
+
+static void
+behave_data(struct site *s, const struct behaviour *b,
+    struct evhttp_request *req, const char *path)
+{
+	long ms = serve_query_number(req, "ms", 0, DATA_MAX_MS);
+
+	if (ms < 0)
+		serve_file(s, req, 400, "500.html");
+	else if (ms == 0)
+		data_send(req, NULL, s);
+	else if (pend_add(s->pending, req, (int)ms, data_send, NULL, s) != 0)
+		serve_send(req, 503, NULL, NULL);
 }
 
 static void

@@ -138,8 +138,26 @@ subtest 'answers with a page' => sub {
 	    'has a script that comes late');
 	like(get('/behave/late.js')->{content}, qr{fetch\('/behave/late\.json},
 	    '/late: fetches its text');
+	for my $way (qw(late chain xhr redirect fail abort never worker
+	    beacon)) {
+		behaviour("/fetch-$way", "/fetch-$way", 200,
+		    qr{src="/behave/fetch\.js"}, 'asks for its text');
+		like(get('/behave/fetch.js')->{content}, qr{'/fetch-$way': },
+		    "/fetch-$way: has a way to ask");
+	}
+	behaviour('/frame', '/frame?path=/spin', 200,
+	    qr{src="/behave/frame\.js"}, 'frames a page');
 	is(scalar @{ decode_json(get('/behave/late.json')->{content})
 	    ->{paragraphs} }, 3, '/late: the text is there');
+};
+
+subtest 'data that takes its time' => sub {
+	my $began = time;
+
+	ok(decode_json(behaviour('/data', '/data?ms=300', 200)->{content})
+	    ->{text}, '/data?ms=300: data');
+	cmp_ok(time - $began, '>=', 0.3, '/data?ms=300: not before');
+	is(get('/data?ms=x')->{status}, 400, '/data?ms=x: refused');
 };
 
 subtest 'redirects' => sub {
@@ -159,6 +177,9 @@ subtest 'redirects' => sub {
 	my $end = $follow->get("$site->{url}/redirect/12");
 	is($end->{status}, 200, 'a chain of 12 ends at a page');
 	is(scalar @{ $end->{redirects} }, 12, 'after 12 redirects');
+	behaviour('/redirect-data/', '/redirect-data/2', 302);
+	$end = $follow->get("$site->{url}/redirect-data/3");
+	ok(decode_json($end->{content})->{text}, 'a chain of 3 ends at data');
 };
 
 subtest 'answers that are no page' => sub {
