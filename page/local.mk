@@ -3,6 +3,7 @@ noinst_LIBRARIES += page/libpage.a
 page_libpage_a_SOURCES = \
 	page/browser.c \
 	page/browser.h \
+	page/flight.c \
 	page/navigate.c \
 	page/page.c \
 	page/page.h \
@@ -65,6 +66,18 @@ t_scenario_page_test_LDADD = $(PAGE_TEST_LIBS)
 PAGE_TEST_LIBS = page/libpage.a cdp/libcdp.a json/libjson.a model/libmodel.a \
 	common/libcommon.a $(EVENT_LIBS) $(BSD_LIBS)
 TESTS += t/scenario/page_test
+
+check_PROGRAMS += t/scenario/pagefetch_test
+t_scenario_pagefetch_test_SOURCES = \
+	t/scenario/live.c \
+	t/scenario/live.h \
+	t/scenario/pagefetch_test.c \
+	t/scenario/visit.c \
+	t/scenario/visit.h \
+	t/unit/tap.h
+t_scenario_pagefetch_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/t/scenario
+t_scenario_pagefetch_test_LDADD = $(PAGE_TEST_LIBS)
+TESTS += t/scenario/pagefetch_test
 
 check_PROGRAMS += t/scenario/readability_test
 t_scenario_readability_test_SOURCES = \

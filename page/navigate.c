@@ -17,6 +17,8 @@
 #define LOAD_RESTARTS_MAX 30
 #define LOAD_RETRY_MS     100
 #define LOAD_LEAVING_MS   3000
+/* How soon after an answer its effect on the page may still be missing. */
+#define LOAD_EFFECT_MS 50
 
 void
 load_result(const struct page *p, enum page_status status, const char *message,
@@ -34,25 +36,34 @@ load_result(const struct page *p, enum page_status status, const char *message,
 		.elapsed_ms = (int)(clock_mono_ms() - l->started_ms) };
 }
 
-/* (Re)starts the stable script in the document that is there now. */
+/* Runs the stable script in the document that is there now. */
 static void
-load_start_script(struct page *p)
+load_look(struct page *p)
 {
 	struct page_load *l = &p->load;
 
-	if (++l->restarts > LOAD_RESTARTS_MAX) {
-		page_finish(p, PAGE_NAVIGATION_FAILED,
-		    "the page keeps loading other documents");
-		return;
-	}
 	l->scripting = true;
 	l->settled = false;
+	l->waiting = false;
 	event_del(p->pause);
 	cdp_forget(p->browser->cdp, p);
 	if (p->context != 0)
 		load_on_world(p);
 	else
 		script_need_world(p);
+}
+
+/* Looks at a document for the first time, or again after it went wrong. */
+static void
+load_start_script(struct page *p)
+{
+	if (++p->load.restarts > LOAD_RESTARTS_MAX) {
+		page_finish(p, PAGE_NAVIGATION_FAILED,
+		    "the page keeps loading other documents");
+		return;
+	}
+	p->load.quiet_by_ms = 0;
+	load_look(p);
 }
 
 /* The document is there. Without scripts nobody in it can wait for its load. */
@@ -74,6 +85,46 @@ load_retry(struct page *p)
 	page_pause(p, LOAD_RETRY_MS);
 }
 
+/*
+ * The document is loaded and quiet. It is stable when its scripts have no
+ * request in flight either; else it is looked at again when they have none.
+ */
+static void
+load_settle(struct page *p)
+{
+	struct page_load *l = &p->load;
+	int64_t now = clock_mono_ms();
+	int64_t until = flight_wait_until(p, l->opts.stable_timeout_ms);
+
+	if (until > l->quiet_by_ms)
+		until = l->quiet_by_ms;
+	l->waiting = until > now;
+	if (l->waiting) {
+		page_pause(p, (int)(until - now));
+		return;
+	}
+	if (now - p->flights.ended_ms < LOAD_EFFECT_MS &&
+	    now + LOAD_EFFECT_MS < l->quiet_by_ms) {
+		load_look(p);
+		return;
+	}
+	l->settled = true;
+	if (l->leaving)
+		page_pause(p, LOAD_LEAVING_MS);
+	else
+		page_finish(p, PAGE_OK, "");
+}
+
+void
+load_on_landed(struct page *p)
+{
+	if ((p->op == OP_NAVIGATE || p->op == OP_STABLE) &&
+	    p->late_status == PAGE_OK && p->load.waiting &&
+	    flight_wait_until(p, p->load.opts.stable_timeout_ms) <=
+		clock_mono_ms())
+		load_look(p);
+}
+
 void
 load_on_pause(struct page *p)
 {
@@ -81,6 +132,8 @@ load_on_pause(struct page *p)
 		return;
 	if (p->load.settled)
 		page_finish(p, PAGE_OK, "");
+	else if (p->load.waiting)
+		load_settle(p);
 	else if (!p->load.scripting)
 		load_start_script(p);
 }
@@ -93,6 +146,21 @@ load_flag(struct json_span value, const char *key)
 
 	return json_span_member(value, key, &span) &&
 	    json_span_get_bool(span, &flag) && flag;
+}
+
+/* How long the page may take to become stable counts from its load. */
+static void
+load_set_patience(struct page_load *l, struct json_span value)
+{
+	int64_t taken_ms = 0, last = l->started_ms + l->opts.timeout_ms;
+	struct json_span span;
+
+	if (json_span_member(value, "quietMs", &span))
+		(void)json_span_get_int64(span, &taken_ms);
+	l->quiet_by_ms = clock_mono_ms() - taken_ms + l->opts.stable_timeout_ms;
+	/* A page that was loaded in time must not fail by waiting on. */
+	if (l->quiet_by_ms > last - LOAD_RETRY_MS)
+		l->quiet_by_ms = last - LOAD_RETRY_MS;
 }
 
 static void
@@ -110,6 +178,8 @@ load_read_state(struct page_load *l, struct json_span value)
 		l->http_status = (int)status;
 	l->redirected = l->redirected || load_flag(value, "redirected");
 	l->partial = load_flag(value, "partial");
+	if (l->quiet_by_ms == 0)
+		load_set_patience(l, value);
 }
 
 static void
@@ -136,11 +206,7 @@ load_on_stable(struct cdp *cdp, const struct cdp_reply *r, void *arg)
 	}
 	load_read_state(l, value);
 	l->scripting = false;
-	l->settled = true;
-	if (l->leaving)
-		page_pause(p, LOAD_LEAVING_MS);
-	else
-		page_finish(p, PAGE_OK, "");
+	load_settle(p);
 }
 
 void
@@ -158,7 +224,10 @@ load_on_world(struct page *p)
 	json_write_begin_object(&w);
 	json_put_str(&w, "asked", l->asked);
 	json_put_int64(&w, "graceMs", l->opts.load_grace_ms);
-	json_put_int64(&w, "stableMs", l->opts.stable_timeout_ms);
+	json_put_int64(&w, "stableMs",
+	    l->quiet_by_ms == 0 ? l->opts.stable_timeout_ms
+				: l->quiet_by_ms - clock_mono_ms());
+	json_put_bool(&w, "again", l->quiet_by_ms != 0);
 	json_put_bool(&w, "scripts", !p->scripts_off);
 	json_write_end_object(&w);
 	(void)script_add_json_text(&text, (const char *)args.data, args.len);
@@ -189,6 +258,7 @@ load_on_document(struct page *p, struct json_span params)
 		return;
 	p->context = 0;
 	p->loader[0] = '\0';
+	flight_on_commit(p);
 	(void)page_member_str(frame, "loaderId", p->loader, sizeof(p->loader));
 	if ((p->op != OP_NAVIGATE && p->op != OP_STABLE) ||
 	    p->late_status != PAGE_OK || !l->replied)
@@ -222,7 +292,7 @@ load_on_stopped(struct page *p)
 	l->leaving = false;
 	if (l->settled)
 		page_finish(p, PAGE_OK, "");
-	else if (!l->committed || !l->scripting) {
+	else if (!l->committed || (!l->scripting && !l->waiting)) {
 		/* Its commit was not reported: what is there now is it. */
 		l->committed = true;
 		load_start_script(p);

@@ -243,6 +243,9 @@ page_on_event(struct cdp *cdp, const struct cdp_event *ev, void *arg)
 	case CDP_EV_DIALOG_OPENING:
 		page_on_dialog(p, ev->params);
 		break;
+	case CDP_EV_REQUEST_PAUSED:
+		flight_on_paused(p, ev->params);
+		break;
 	case CDP_EV_INSPECTOR_CRASHED:
 		page_on_crash(p);
 		break;
@@ -313,6 +316,7 @@ page_adopt(struct page *p, const char *session, size_t len)
 		page_finish(p, PAGE_CRASHED, "the tab could not be attached");
 		return;
 	}
+	flight_watch(p);
 	page_send(p, "Page.enable", NULL, NULL, PAGE_OPEN_MS, page_on_enabled);
 	cdp_call(p->browser->cdp, p->session, "Inspector.enable", NULL, 0,
 	    PAGE_OPEN_MS, NULL, NULL);

@@ -24,6 +24,7 @@
 #define PAGE_STABLE_MS        3000
 #define PAGE_GRACE_MS         5000
 #define PAGE_DIALOGS_MAX      20 /* of one operation, then its script is stopped */
+#define PAGE_FLIGHTS_MAX      32
 #define PAGE_JSON_MAX         ((size_t)32 << 20)
 
 enum page_state {
@@ -51,13 +52,25 @@ struct page_load {
 	bool scripting;  /* the stable script is under way */
 	bool settled;    /* it ended; something else is waited for */
 	bool leaving;    /* the page itself asked for another document */
+	bool waiting;    /* for requests of the page's scripts */
 	bool redirected;
 	bool partial;
 	int http_status;
+	int64_t quiet_by_ms; /* when waiting for quiet ends; 0: not loaded */
 	char asked[PAGE_URL_MAX_BYTES + 1];
 	char loader[PAGE_ID_MAX + 1];
 	char url[PAGE_URL_MAX_BYTES + 1];
 	char mime[PAGE_MIME_MAX];
+};
+
+/* Requests of a page's scripts that were not answered yet. */
+struct page_flights {
+	unsigned n;
+	int64_t ended_ms; /* when one of them last was; 0: none of them */
+	struct {
+		int64_t started_ms;
+		char id[PAGE_ID_MAX + 1];
+	} list[PAGE_FLIGHTS_MAX];
 };
 
 struct page {
@@ -90,6 +103,7 @@ struct page {
 	int script_timeout_ms;
 	struct page_extract_options extract_opts;
 	struct page_load load;
+	struct page_flights flights;
 	struct page_counters counters;
 };
 
@@ -147,8 +161,22 @@ void page_close_target(struct page *, cdp_reply_cb *);
 void load_on_event(struct page *, const struct cdp_event *);
 void load_on_pause(struct page *);
 void load_on_world(struct page *);
+/* A request of the page's scripts was answered, or failed. */
+void load_on_landed(struct page *);
 void load_result(
     const struct page *, enum page_status, const char *, struct page_nav *);
+
+/* flight.c */
+/* Has the requests of the tab's scripts reported from now on. */
+void flight_watch(struct page *);
+void flight_on_paused(struct page *, struct json_span params);
+/* Another document is shown: what the one before asked for is forgotten. */
+void flight_on_commit(struct page *);
+/*
+ * Until when to wait, on the monotonic clock, if no request is waited for
+ * longer than patience_ms after it began; 0: nothing is in flight.
+ */
+int64_t flight_wait_until(const struct page *, int patience_ms);
 
 /* script.c */
 /* Makes the isolated world of the current document, then goes on by op. */

@@ -1,6 +1,7 @@
 // stable: ends when the document is loaded and quiet. Runs in an isolated
 // world from the moment the document is committed, so it waits for load inside
-// the page. Answers {url, status, mime, redirected, partial}.
+// the page. Answers {url, status, mime, redirected, partial,
+// quietMs}, the last the time that waiting for quiet took.
 //
 // Loaded: the load event; or, when something hangs, graceMs after
 // DOMContentLoaded (half of it when nothing at all arrived meanwhile); or, when
@@ -10,6 +11,7 @@
 // 40 ms) without a mutation; a page that does change is waited for until it
 // rests for 150 ms, at most stableMs; so is one that says of a part of it that
 // it is busy.
+// Where o.again is set the page was loaded before, and only quiet is wanted.
 // Where we switched scripts off (o.scripts false), neither timers nor events
 // reach this world: the worker then asks when the browser says it is loaded.
 (function (o) {
@@ -115,7 +117,7 @@
     }
   }
 
-  const answer = (partial) => {
+  const answer = (partial, quietMs) => {
     const entry = navigation();
     return {
       url: location.href,
@@ -123,15 +125,17 @@
       mime: doc.contentType || "",
       redirected: redirected(entry),
       partial,
+      quietMs: Math.round(quietMs),
     };
   };
 
   if (!o.scripts)
-    return answer(doc.readyState !== "complete");
+    return answer(doc.readyState !== "complete", 0);
   return (async () => {
-    const partial = await loaded();
+    const partial = o.again ? doc.readyState !== "complete" : await loaded();
+    const start = now();
     if (ranScripts())
       await quiet();
-    return answer(partial);
+    return answer(partial, now() - start);
   })();
 })
