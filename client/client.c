@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -198,10 +199,14 @@ client_answer_free(struct client_answer *a)
 	memset(a, 0, sizeof(*a));
 }
 
-/* A connected socket, or -1 with errno. */
+/*
+ * A connected socket, or -1 with errno. A service that hangs accepts nobody:
+ * once its queue is full, connecting waits for as long as hello may take.
+ */
 static int
 place_connect(const char *path)
 {
+	struct timeval limit = { HELLO_TIMEOUT_MS / 1000, 0 };
 	struct sockaddr_un sun = { .sun_family = AF_UNIX };
 	size_t len = strlen(path);
 	int fd;
@@ -214,8 +219,10 @@ place_connect(const char *path)
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd == -1)
 		return -1;
-	if (connect(fd, (struct sockaddr *)&sun, sizeof(sun)) == -1) {
-		int saved = errno;
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) ==
+		-1 ||
+	    connect(fd, (struct sockaddr *)&sun, sizeof(sun)) == -1) {
+		int saved = errno == EAGAIN ? ETIMEDOUT : errno;
 
 		close(fd);
 		errno = saved;

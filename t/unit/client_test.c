@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -185,6 +186,46 @@ test_refusals(void)
 	    "a socket nobody listens on any more");
 }
 
+/* This program's own, so that the limit of connecting passes quickly. */
+int
+setsockopt(int fd, int level, int name, const void *value, socklen_t len)
+{
+	const struct timeval brief = { 0, 20000 };
+
+	if (level == SOL_SOCKET && name == SO_SNDTIMEO)
+		value = &brief;
+	return (int)syscall(SYS_setsockopt, fd, level, name, value, len);
+}
+
+/* It listens, but has stopped accepting, and its queue is full. */
+static void
+test_stuck_service(void)
+{
+	struct sockaddr_un sun = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0), waiting[8], n = 0;
+	char reason[CLIENT_REASON_MAX];
+	struct client *c = NULL;
+
+	unlink(path);
+	memcpy(sun.sun_path, path, sizeof(path));
+	if (bind(fd, (struct sockaddr *)&sun, sizeof(sun)) == -1 ||
+	    listen(fd, 1) == -1)
+		exit(1);
+	do
+		waiting[n] = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	while (connect(waiting[n], (struct sockaddr *)&sun, sizeof(sun)) == 0 &&
+	    ++n < 8);
+	ok(n > 0 && n < 8, "its queue holds %d", n);
+	alarm(30);
+	is_int(client_connect("t", path, &c, reason), CLIENT_NO_SERVICE,
+	    "a service that accepts nobody");
+	alarm(0);
+	ok(strstr(reason, "timed out") != NULL, "%s", reason);
+	while (n >= 0)
+		close(waiting[n--]);
+	close(fd);
+}
+
 static int notes;
 static char note_run[64];
 
@@ -257,6 +298,7 @@ main(void)
 	snprintf(path, sizeof(path), "%s/client.sock", dir);
 	test_places();
 	test_refusals();
+	test_stuck_service();
 	test_calls();
 	unlink(path);
 	rmdir(dir);
