@@ -100,6 +100,18 @@ log_end(int status)
 		    "supervisord ended with status %d", WEXITSTATUS(status));
 }
 
+/* It was waited for. */
+static void
+process_forget(struct supervise *s)
+{
+	link_close(s);
+	if (s->on_pidfd != NULL)
+		event_free(s->on_pidfd);
+	s->on_pidfd = NULL;
+	fd_close(&s->pidfd);
+	s->pid = 0;
+}
+
 static void
 on_exit_of_it(evutil_socket_t fd, short what, void *arg)
 {
@@ -112,11 +124,7 @@ on_exit_of_it(evutil_socket_t fd, short what, void *arg)
 	    (status != 0 &&
 		!(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM)))
 		log_end(status);
-	link_close(s);
-	event_free(s->on_pidfd);
-	s->on_pidfd = NULL;
-	fd_close(&s->pidfd);
-	s->pid = 0;
+	process_forget(s);
 	s->cb->ended(s->cb->arg);
 }
 
@@ -232,6 +240,9 @@ start_now(struct supervise *s, int64_t now)
 	log_err("cannot start supervisord: %s", strerror(error));
 	s->stopping = true;
 	supervise_kill(s);
+	/* Nobody would hear of its end without events. */
+	if (s->pid != 0 && waitpid(s->pid, NULL, 0) == s->pid)
+		process_forget(s);
 	s->cb->given_up(s->cb->arg);
 }
 
