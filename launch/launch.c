@@ -133,8 +133,8 @@ launch_valid(const struct launch_msg *m, enum launch_link link)
 bool
 launch_sandbox_is_tight(const struct launch_sandbox *r)
 {
-	return r->renderers > 0 && r->seccomp_mode == 2 && r->ns_depth > 0 &&
-	    r->no_new_privs == 1;
+	return r->renderers > 0 && r->seccomp_mode == 2 &&
+	    r->ns_depth >= LAUNCH_NS_DEPTH && r->no_new_privs == 1;
 }
 
 void

@@ -130,6 +130,9 @@ struct launch_sandbox {
 	uint8_t pad[3];
 };
 
+/* Chromium's zygote has a PID namespace, and each renderer one below it. */
+#define LAUNCH_NS_DEPTH 2
+
 struct launch_exited {
 	int32_t status; /* as of waitpid */
 };

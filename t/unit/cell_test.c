@@ -76,7 +76,7 @@ test_renderer(void)
 static void
 test_status(void)
 {
-	static const char text[] = "Name:\tx\nNSpid:\t12\t3\nSeccomp:\t2\n"
+	static const char text[] = "Name:\tx\nNSpid:\t12\t3\t1\nSeccomp:\t2\n"
 				   "Seccomp_filters:\t1\nNoNewPrivs:\t1\n";
 	struct launch_sandbox one = { 0 };
 	char cut[sizeof(text)];
@@ -85,9 +85,11 @@ test_status(void)
 	ok(sandbox_parse_status(text, &one), "status is read");
 	is_int(one.renderers, 1, "one");
 	is_int(one.seccomp_mode, 2, "seccomp");
-	is_int(one.ns_depth, 1, "depth");
+	is_int(one.ns_depth, 2, "depth");
 	is_int(one.no_new_privs, 1, "no new privileges");
 	ok(launch_sandbox_is_tight(&one), "tight");
+	one.ns_depth = 1;
+	ok(!launch_sandbox_is_tight(&one), "not in the zygote's namespace");
 	for (size_t n = 0; n < sizeof(text) - 1; n++) {
 		memcpy(cut, text, n);
 		cut[n] = '\0';

@@ -217,7 +217,7 @@ main(void)
 	check_sandbox(1, 2, 2, 1, ERR_NONE);
 	check_sandbox(0, 0, 0, 0, ERR_SANDBOX_MISSING);
 	check_sandbox(1, 0, 2, 1, ERR_SANDBOX_MISSING);
-	check_sandbox(1, 2, 0, 1, ERR_SANDBOX_MISSING);
+	check_sandbox(1, 2, 1, 1, ERR_SANDBOX_MISSING);
 	check_sandbox(1, 2, 2, 0, ERR_SANDBOX_MISSING);
 	test_grace();
 	store_free(&sup.store);
