@@ -376,6 +376,25 @@ sub test_csv {
 	return $r;
 }
 
+# What is too much for the article reader costs none of the other parts.
+sub test_reader {
+	my ($c) = @_;
+	my @urls = map { $site->url($_) } '/article-harbour', '/dom?n=70000';
+	my $r = batch($c, \@urls, { mode => 'async' }, concurrency => 2,
+		extract => { readability => $true });
+
+	$r = ended($c, $r->{runId});
+	is($r->{status}, 'succeeded', 'reader: both pages are read')
+	    or diag explain $r->{output}{result}{items};
+	my %full = extraction_of($c, $r);
+	like($full{ $urls[0] }{readability}{text} // '(none)', qr/harbour/,
+		'reader: the text of an article');
+	is($full{ $urls[1] }{readability}{error}, 'READABILITY_TOO_LARGE',
+		'reader: 70,000 elements are too many');
+	ok(@{ $full{ $urls[1] }{content}{sections} } > 0,
+		'reader: but not for the rest');
+}
+
 sub chunk_is {
 	my ($c, $id, $offset, $limit, $want, $name) = @_;
 	my $a = $c->call('artifact.get', { artifactId => $id,
@@ -478,6 +497,8 @@ for my $mode (modes()) {
 	subtest "$mode: the demo's pages" => sub { $demo = test_demo($c) };
 	subtest "$mode: half may fail" => sub { test_threshold($c) };
 	subtest "$mode: CSV" => sub { $own = test_csv($c) };
+	subtest "$mode: reader" => sub { test_reader($c) }
+	    if $mode eq (modes())[0];
 	subtest "$mode: chunks" => sub {
 		test_chunks($i, $c, $demo, 'demo');
 		test_chunks($i, $c, $own, 'own');
