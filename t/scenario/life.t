@@ -220,6 +220,9 @@ sub test_timeout {
 	is(scalar @{ $json->decode(artifact($c, $doc->{artifact_id})) }, 4,
 		'timeout: so is its artifact');
 	cmp_ok($end->{metrics}{elapsedMs}, '>=', 8000, 'timeout: not before');
+	my $none = hold($c, 0, timeoutMs => 1, mode => 'sync');
+	error_is($none->{error}, 'RUN_TIMEOUT', 'RUN_TIMEOUT', 'a limit of 1 ms');
+	ok(length $none->{error}{details}{failedStep}, 'names a step');
 	return $end;
 }
 
@@ -587,6 +590,33 @@ sub test_restarts {
 		[ 6, 7, 8 ], 'events from any number on');
 }
 
+# A cancel that was sent when supervisord died: whatever became of it, the run
+# is in a state of which it can be canceled, or is.
+sub test_cancel_and_crash {
+	my ($i) = @_;
+	for my $n (1 .. 3) {
+		my $c = client($i);
+		my $run = hold($c, 1)->{runId};
+		my $pid = $c->call('profile.get')->{pid};
+
+		done($c, $run, 1);
+		my $seq = $c->send('run.cancel', { runId => $run });
+		$c->receive(1) if $n == 3;    # its answer is there
+		kill 'KILL', $pid;
+		my $said = eval { $c->answer($seq, 10) };
+		$c = wait_until(30, sub { eval { client($i) } });
+		my $r = get($c, $run);
+		is($r->{status}, 'canceled', 'an answered cancel is durable')
+		    if $said;
+		my $again = cancel($c, $run);
+		$r = ended($c, $run, 30);
+		error_is($r->{error}, 'RUN_CANCELED', 'RUN_CANCELED',
+			'canceled' . ($said ? ', as was said before' : ''));
+		is(scalar @{ $r->{output}{result}{items} }, 1,
+			'what was read is kept');
+	}
+}
+
 sub test_second {
 	my ($i) = @_;
 	my $second = BrowserTask::Harness->new(mode => $i->{mode},
@@ -613,6 +643,7 @@ for my $mode (modes()) {
 	};
 	subtest "$mode: second daemon" => sub { test_second($i) };
 	subtest "$mode: restarts" => sub { test_restarts($i) };
+	subtest "$mode: cancel and crash" => sub { test_cancel_and_crash($i) };
 	subtest "$mode: lists" => sub { test_lists(client($i)) };
 	subtest "$mode: profile" => sub { test_profile(client($i), $i) };
 	is($i->stop, 0, "$mode: stops");

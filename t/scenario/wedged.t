@@ -290,6 +290,79 @@ sub test_silence {
 	ok(gone($i, @{ $parts{all} }), 'and nothing of it is left');
 }
 
+# The processes of the cell that is being made, as soon as $kind is there.
+sub newborn {
+	my ($i, $kind, $known) = @_;
+	my ($cell, $pid);
+
+	wait_until(30, sub {
+		my @tree = grep { $_->{state} ne 'Z' } tree($i->{pid});
+		($cell) = map { $_->{pid} } grep { $_->{ppid} == $i->{pid}
+		    && $_->{cmd} !~ /^supervisord/ && !$known->{ $_->{pid} } }
+		    @tree;
+		return if !$cell;
+		my %is = (cell => qr/^/, worker => qr/^workerd/,
+			browser => qr/--remote-debugging/);
+		($pid) = map { $_->{pid} } grep { $_->{cmd} =~ $is{$kind}
+		    && $_->{cmd} !~ /--type=/ && $_->{ $kind eq 'cell'
+		    ? 'pid' : 'ppid' } == $cell } @tree;
+		return $pid;
+	});
+	$known->{$cell} = 1 if $cell;
+	return $pid;
+}
+
+# Stops or kills what is just being started.
+sub begin_starting {
+	my ($i) = @_;
+	my $c = client($i);
+	my @ways = ([ 'KILL', 'browser' ], [ 'KILL', 'worker' ],
+		[ 'KILL', 'cell' ], [ 'STOP', 'browser' ], [ 'STOP', 'worker' ],
+		[ 'STOP', 'cell' ]);
+	my (%known, @runs);
+
+	for my $way (@ways) {
+		my ($signal, $kind) = @$way;
+		my $r = batch($c, [ $site->url('/login') ],
+			{ mode => 'async' });
+		my $pid = newborn($i, $kind, \%known);
+		ok($pid && kill($signal, $pid), "$signal $kind");
+		push @runs, [ "$signal $kind", $r->{runId} ];
+		ended($c, $r->{runId}, 30) if $signal eq 'KILL';
+	}
+	my $r = batch($c, [ $site->url('/never-headers') ],
+		{ mode => 'async' });
+	newborn($i, 'cell', \%known);
+	my ($took, $a) = timed(sub {
+		$c->call('run.cancel', { runId => $r->{runId} }) });
+	ok($a->{success}, 'canceled') or diag explain $a;
+	cmp_ok($took, '<', CANCEL_S * SLOWER, sprintf
+		'canceled after %.0f ms', $took * 1000);
+	return @runs;
+}
+
+# Stuck or dead before it was up: what the run says, and that it ends.
+sub end_starting {
+	my ($i, @runs) = @_;
+	my $c = client($i);
+
+	for my $run (@runs) {
+		my ($name, $id) = @$run;
+		my $r = ended($c, $id, 30);
+		my $e = $r->{error};
+		next if !ok($r, "$name: ends");
+		is($r->{status}, 'failed', "$name: $r->{metrics}{elapsedMs} ms, "
+			. ($e->{details}{cause} // $r->{status}));
+		like($e->{errorCode}, qr/^(EXECUTION_ERROR|PAGE_CRASHED)$/,
+			"$name: $e->{errorCode}");
+		ok($e->{retryable}, "$name: is worth a retry");
+		is($r->{output}{error}{step}, 'start', "$name: at its start");
+	}
+	check_next($c, 'after some that did not start');
+	is((grep { $_->{cmd} !~ /^supervisord/ } tree($i->{pid})), 0,
+		'nothing is left of those that did not start');
+}
+
 sub test_kills {
 	my ($i) = @_;
 	my $c = client($i);
@@ -374,14 +447,19 @@ for my $mode (modes()) {
 	subtest "$mode: stuck" => sub { test_stuck($i, @more) };
 	subtest "$mode: limits" => sub { test_limits($i) };
 	subtest "$mode: browsers killed" => sub { test_kills($i) };
-	subtest "$mode: renderer killed" => sub { test_renderer($i) };
+	subtest "$mode: renderer killed" => sub { test_renderer($i) }
+	    if $mode eq (modes())[0];
 	subtest "$mode: by itself" => sub { test_full($i) } if $ENV{FULL};
 	check_ports($i, 'at the end');
 	is($i->stop, 0, "$mode: stops");
 
 	$i = BrowserTask::Harness->new(mode => $mode,
-		settings => [ 'pingMs=200', 'silentMs=2500' ])->start;
+		settings => [ 'pingMs=200', 'silentMs=2500',
+		'browserStartMs=4000' ])->start;
+	my @starting;
+	subtest "$mode: starting" => sub { @starting = begin_starting($i) };
 	subtest "$mode: silence" => sub { test_silence($i) };
+	subtest "$mode: not started" => sub { end_starting($i, @starting) };
 	is($i->stop, 0, "$mode: stops");
 	is(left(2, $site->{pid}), '', "$mode: nothing is left");
 }
