@@ -6,6 +6,7 @@ dist_check_SCRIPTS += \
 	t/regress/0001-refusals-say-how.t \
 	t/regress/0002-step-in-flight.t \
 	t/regress/0003-clock-of-a-run.t \
+	t/regress/0004-items-have-all-fields.t \
 	t/scenario/crash.t \
 	t/scenario/life.t \
 	t/scenario/pages.t \
@@ -14,6 +15,7 @@ TESTS += \
 	t/regress/0001-refusals-say-how.t \
 	t/regress/0002-step-in-flight.t \
 	t/regress/0003-clock-of-a-run.t \
+	t/regress/0004-items-have-all-fields.t \
 	t/scenario/crash.t \
 	t/scenario/life.t \
 	t/scenario/pages.t \

@@ -68,7 +68,12 @@ local template = {
 				type = "array",
 				items = {
 					type = "object",
-					required = { "url", "success" },
+					required = { "url", "finalUrl",
+						"status", "title",
+						"pageType",
+						"elementCount",
+						"contentSections", "success",
+						"attempts", "elapsedMs" },
 					properties = {
 						url = { type = "string" },
 						finalUrl = nullable("string"),
@@ -134,7 +139,7 @@ local CSV_COLUMNS = { "url", "finalUrl", "status", "title", "pageType",
 -- RFC 4180. A cell that a spreadsheet would take for a formula gets an
 -- apostrophe in front.
 local function csv_cell(value)
-	if value == nil then
+	if value == nil or type(value) == "userdata" then -- null
 		return ""
 	end
 	local text = tostring(value)
@@ -190,17 +195,21 @@ local function read_with_retry(tab, url, extract)
 	return nav, doc, err, 2
 end
 
-local function make_record(url, nav, doc, err)
-	local record = { url = url, success = err == nil }
+-- Every field is always there: null is what is not known or was not asked for.
+local function make_record(null, url, nav, doc, err)
+	local record = { url = url, success = err == nil, finalUrl = null,
+		status = null, title = null, pageType = null,
+		elementCount = null, contentSections = null }
 	if nav then
 		record.finalUrl = cut(nav.finalUrl, 2048)
-		record.status = nav.status
+		record.status = nav.status or null
 	end
 	if doc then
 		record.title = cut(doc:get("pageInfo", "title")
-			or doc:get("content", "title"), 1024)
-		record.pageType = doc:get("pageInfo", "type")
+			or doc:get("content", "title"), 1024) or null
+		record.pageType = doc:get("pageInfo", "type") or null
 		record.elementCount = doc:get("pageInfo", "totalElements")
+			or null
 		if doc:at("content") then
 			record.contentSections = doc:len("content", "sections")
 		end
@@ -264,7 +273,7 @@ function template.run(ctx)
 		local started = ctx:clock()
 		local nav, doc, err, attempts =
 			read_with_retry(tab, url, inputs.extract)
-		local record = make_record(url, nav, doc, err)
+		local record = make_record(ctx.null, url, nav, doc, err)
 		record.elapsedMs = ctx:clock() - started
 		record.attempts = attempts
 		local name = record.success and "succeeded" or "failed_items"
