@@ -29,15 +29,28 @@
 
 #define LISTEN_BACKLOG  256
 #define ACCEPT_PAUSE_MS 250
+#define ADMINS_MAX      16 /* of FD_RESERVE in main.c */
 #define QUEUE_BYTES_MIN (REPLY_BYTES_MAX + 65536)
+
+/*
+ * One of the two sockets. Each has places of its own, so that no crowd of
+ * clients keeps an administrator out.
+ */
+struct door {
+	struct clients *all;
+	struct evconnlistener *listener;
+	struct event *resume; /* accepting, after a pause */
+	size_t count, most;   /* clients that came in by it */
+	bool paused;
+	bool admin;
+};
 
 struct client {
 	TAILQ_ENTRY(client) entry;
-	struct clients *all;
+	struct door *door;
 	struct chan *chan;
 	struct watch_list watches;
 	uid_t uid;
-	bool admin;
 	bool doomed;
 	char name[65];
 };
@@ -46,12 +59,9 @@ TAILQ_HEAD(client_list, client);
 
 struct clients {
 	struct sup *sup;
-	struct evconnlistener *listeners[2]; /* clients, administrators */
-	struct event *resume;                /* accepting, after a pause */
-	struct event *reap;                  /* frees those that were dropped */
+	struct door doors[2]; /* clients, administrators */
+	struct event *reap;   /* frees those that were dropped */
 	struct client_list live, doomed;
-	size_t count;
-	bool paused;
 	bool own_uid_only; /* started by an ordinary user */
 };
 
@@ -59,50 +69,41 @@ static void
 client_free(struct client **client)
 {
 	struct client *c = *client;
+	struct clients *cs = c->door->all;
 	struct watch *w;
 
-	TAILQ_REMOVE(c->doomed ? &c->all->doomed : &c->all->live, c, entry);
+	TAILQ_REMOVE(c->doomed ? &cs->doomed : &cs->live, c, entry);
 	while ((w = TAILQ_FIRST(&c->watches)) != NULL)
 		watch_free(&w);
 	chan_free(&c->chan);
-	c->all->count--;
+	c->door->count--;
 	free(c);
 	*client = NULL;
 }
 
-static void
-clients_set_accepting(struct clients *cs, bool accepting)
-{
-	for (int i = 0; i < 2; i++) {
-		if (cs->listeners[i] == NULL)
-			continue;
-		if (accepting)
-			evconnlistener_enable(cs->listeners[i]);
-		else
-			evconnlistener_disable(cs->listeners[i]);
-	}
-	cs->paused = !accepting;
-}
-
 /* Out of descriptors or of places: the listening queue waits meanwhile. */
 static void
-clients_pause(struct clients *cs, const char *why)
+door_pause(struct door *d, const char *why)
 {
 	struct timeval tv = { .tv_usec = ACCEPT_PAUSE_MS * 1000 };
 
-	if (!cs->paused)
-		log_warn("clients: accepting none for a while: %s", why);
-	clients_set_accepting(cs, false);
-	event_add(cs->resume, &tv);
+	if (!d->paused)
+		log_warn("%s: accepting none for a while: %s",
+		    d->admin ? "administrators" : "clients", why);
+	evconnlistener_disable(d->listener);
+	d->paused = true;
+	event_add(d->resume, &tv);
 }
 
 static void
-clients_on_resume(evutil_socket_t fd, short what, void *arg)
+door_on_resume(evutil_socket_t fd, short what, void *arg)
 {
-	struct clients *cs = arg;
+	struct door *d = arg;
 
-	if (cs->count < (size_t)cs->sup->settings.maxClients)
-		clients_set_accepting(cs, true);
+	if (d->paused && d->count < d->most) {
+		evconnlistener_enable(d->listener);
+		d->paused = false;
+	}
 }
 
 static void
@@ -113,18 +114,20 @@ clients_on_reap(evutil_socket_t fd, short what, void *arg)
 
 	while ((c = TAILQ_FIRST(&cs->doomed)) != NULL)
 		client_free(&c);
-	if (cs->paused)
-		clients_on_resume(-1, 0, cs);
+	for (int i = 0; i < 2; i++)
+		door_on_resume(-1, 0, &cs->doors[i]);
 }
 
 /* Freed by the loop, since a caller may still hold it. */
 static void
 client_doom(struct client *c)
 {
-	TAILQ_REMOVE(&c->all->live, c, entry);
-	TAILQ_INSERT_TAIL(&c->all->doomed, c, entry);
+	struct clients *cs = c->door->all;
+
+	TAILQ_REMOVE(&cs->live, c, entry);
+	TAILQ_INSERT_TAIL(&cs->doomed, c, entry);
 	c->doomed = true;
-	event_active(c->all->reap, EV_TIMEOUT, 0);
+	event_active(cs->reap, EV_TIMEOUT, 0);
 }
 
 void
@@ -160,7 +163,7 @@ on_hello(struct client *c, uint32_t seq, const struct ipc_params *p)
 	ipc_set_int(&answer, F_PROTO, IPC_PROTO_CLIENT);
 	ipc_set_str(&answer, F_VERSION, PACKAGE_VERSION);
 	ipc_set_str(&answer, F_TRUST, "local");
-	ipc_set_bool(&answer, F_ADMIN, c->admin);
+	ipc_set_bool(&answer, F_ADMIN, c->door->admin);
 	chan_set_phase(c->chan, PEER_READY);
 	if (chan_answer(c->chan, seq, &answer) != CHAN_OK)
 		client_drop(c, "hello could not be answered");
@@ -252,7 +255,8 @@ clients_queue_limit(const struct clients *cs)
 static bool
 client_is_welcome(const struct client *c)
 {
-	return !c->all->own_uid_only || c->uid == geteuid() || c->uid == 0;
+	return !c->door->all->own_uid_only || c->uid == geteuid() ||
+	    c->uid == 0;
 }
 
 /* The launcher made the socket: as root, or as the very user we run as. */
@@ -265,19 +269,19 @@ socket_is_own(int fd)
 }
 
 static void
-clients_on_accept(struct evconnlistener *l, evutil_socket_t fd,
+door_on_accept(struct evconnlistener *l, evutil_socket_t fd,
     struct sockaddr *sa, int len, void *arg)
 {
-	struct clients *cs = arg;
+	struct door *d = arg;
+	struct clients *cs = d->all;
 	struct client *c = calloc(1, sizeof(*c));
 
 	if (c == NULL) {
 		close(fd);
 		return;
 	}
-	c->all = cs;
-	c->admin = l == cs->listeners[1];
-	strlcpy(c->name, c->admin ? "admin" : "new", sizeof(c->name));
+	c->door = d;
+	strlcpy(c->name, d->admin ? "admin" : "new", sizeof(c->name));
 	TAILQ_INIT(&c->watches);
 	c->chan = chan_new(cs->sup->base, fd, IPC_IN, &client_chan_ops, c);
 	if (c->chan == NULL) {
@@ -286,35 +290,46 @@ clients_on_accept(struct evconnlistener *l, evutil_socket_t fd,
 		return;
 	}
 	c->uid = chan_peer(c->chan)->uid;
-	chan_set_admin(c->chan, c->admin);
+	chan_set_admin(c->chan, d->admin);
 	chan_set_queue_limit(c->chan, clients_queue_limit(cs));
 	TAILQ_INSERT_TAIL(&cs->live, c, entry);
-	cs->count++;
+	d->count++;
 	if (!client_is_welcome(c))
 		client_drop(c, "this uid is not served");
-	else if (cs->count >= (size_t)cs->sup->settings.maxClients)
-		clients_pause(cs, "maxClients is reached");
+	else if (d->count >= d->most)
+		door_pause(d, "all places are taken");
 }
 
 static void
-clients_on_accept_error(struct evconnlistener *l, void *arg)
+door_on_accept_error(struct evconnlistener *l, void *arg)
 {
-	clients_pause(arg, strerror(errno));
+	door_pause(arg, strerror(errno));
 }
 
 struct clients *
 clients_new(struct sup *sup)
 {
 	struct clients *cs = calloc(1, sizeof(*cs));
+	bool good;
 
 	if (cs == NULL)
 		return NULL;
 	cs->sup = sup;
 	TAILQ_INIT(&cs->live);
 	TAILQ_INIT(&cs->doomed);
-	cs->resume = evtimer_new(sup->base, clients_on_resume, cs);
 	cs->reap = event_new(sup->base, -1, 0, clients_on_reap, cs);
-	if (cs->resume == NULL || cs->reap == NULL)
+	good = cs->reap != NULL;
+	for (int i = 0; i < 2; i++) {
+		struct door *d = &cs->doors[i];
+
+		d->all = cs;
+		d->admin = i == 1;
+		d->most =
+		    d->admin ? ADMINS_MAX : (size_t)sup->settings.maxClients;
+		d->resume = evtimer_new(sup->base, door_on_resume, d);
+		good = good && d->resume != NULL;
+	}
+	if (!good)
 		clients_free(&cs);
 	return cs;
 }
@@ -326,15 +341,15 @@ clients_listen(struct clients *cs, int client_fd, int admin_fd)
 
 	cs->own_uid_only = socket_is_own(client_fd);
 	for (int i = 0; i < 2; i++) {
+		struct door *d = &cs->doors[i];
+
 		if (evutil_make_socket_nonblocking(fds[i]) == -1)
 			return errno;
-		cs->listeners[i] =
-		    evconnlistener_new(cs->sup->base, clients_on_accept, cs,
-			LEV_OPT_CLOSE_ON_EXEC, LISTEN_BACKLOG, fds[i]);
-		if (cs->listeners[i] == NULL)
+		d->listener = evconnlistener_new(cs->sup->base, door_on_accept,
+		    d, LEV_OPT_CLOSE_ON_EXEC, LISTEN_BACKLOG, fds[i]);
+		if (d->listener == NULL)
 			return errno == 0 ? ENOMEM : errno;
-		evconnlistener_set_error_cb(
-		    cs->listeners[i], clients_on_accept_error);
+		evconnlistener_set_error_cb(d->listener, door_on_accept_error);
 	}
 	return 0;
 }
@@ -347,15 +362,16 @@ clients_free(struct clients **clients)
 
 	if (cs == NULL)
 		return;
-	for (int i = 0; i < 2; i++)
-		if (cs->listeners[i] != NULL)
-			evconnlistener_free(cs->listeners[i]);
 	while ((c = TAILQ_FIRST(&cs->live)) != NULL)
 		client_free(&c);
 	while ((c = TAILQ_FIRST(&cs->doomed)) != NULL)
 		client_free(&c);
-	if (cs->resume != NULL)
-		event_free(cs->resume);
+	for (int i = 0; i < 2; i++) {
+		if (cs->doors[i].listener != NULL)
+			evconnlistener_free(cs->doors[i].listener);
+		if (cs->doors[i].resume != NULL)
+			event_free(cs->doors[i].resume);
+	}
 	if (cs->reap != NULL)
 		event_free(cs->reap);
 	free(cs);
@@ -365,7 +381,7 @@ clients_free(struct clients **clients)
 size_t
 clients_count(const struct clients *cs)
 {
-	return cs->count;
+	return cs->doors[0].count + cs->doors[1].count;
 }
 
 /* One client. */
@@ -373,7 +389,7 @@ clients_count(const struct clients *cs)
 struct sup *
 client_sup(const struct client *c)
 {
-	return c->all->sup;
+	return c->door->all->sup;
 }
 
 uid_t
@@ -385,13 +401,13 @@ client_uid(const struct client *c)
 bool
 client_is_admin(const struct client *c)
 {
-	return c->admin;
+	return c->door->admin;
 }
 
 bool
 client_may_see(const struct client *c, uint32_t uid)
 {
-	return c->admin || c->uid == 0 || c->uid == uid;
+	return c->door->admin || c->uid == 0 || c->uid == uid;
 }
 
 struct watch_list *
@@ -404,7 +420,7 @@ bool
 client_has_room(const struct client *c)
 {
 	return !c->doomed &&
-	    chan_queue_bytes(c->chan) < clients_queue_limit(c->all) / 2;
+	    chan_queue_bytes(c->chan) < clients_queue_limit(c->door->all) / 2;
 }
 
 static void

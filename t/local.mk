@@ -7,6 +7,7 @@ dist_check_SCRIPTS += \
 	t/regress/0002-step-in-flight.t \
 	t/regress/0003-clock-of-a-run.t \
 	t/regress/0004-items-have-all-fields.t \
+	t/regress/0005-room-for-the-admin.t \
 	t/scenario/crash.t \
 	t/scenario/life.t \
 	t/scenario/pages.t \
@@ -16,6 +17,7 @@ TESTS += \
 	t/regress/0002-step-in-flight.t \
 	t/regress/0003-clock-of-a-run.t \
 	t/regress/0004-items-have-all-fields.t \
+	t/regress/0005-room-for-the-admin.t \
 	t/scenario/crash.t \
 	t/scenario/life.t \
 	t/scenario/pages.t \
