@@ -68,10 +68,12 @@ option_trace(struct json_val v, struct options *o, struct refusal *r)
 {
 	char text[STORE_TRACE_CHARS + 1];
 
-	if (!json_str_copy(v, text, sizeof(text)) || !options_trace_valid(text))
+	if (!json_is_string(v))
 		return refuse(r, ERR_INVALID_PARAMETER,
-		    "/options/traceId: expected 32 lower-case hex digits");
-	strlcpy(o->trace_id, text, sizeof(o->trace_id));
+		    "/options/traceId: expected a string");
+	/* One that is not valid is replaced, never a reason to refuse. */
+	if (json_str_copy(v, text, sizeof(text)) && options_trace_valid(text))
+		strlcpy(o->trace_id, text, sizeof(o->trace_id));
 	return true;
 }
 

@@ -329,7 +329,10 @@ answer_now(struct watch *w, bool brief)
 static void
 submit_on_wait_over(int fd, short what, void *arg)
 {
-	answer_now(arg, true);
+	struct watch *w = arg;
+
+	w->mode = MODE_ASYNC;
+	answer_now(w, true);
 }
 
 static void

@@ -66,12 +66,14 @@ test_options(void)
 		"{\"timeoutMs\":0}", "{\"timeoutMs\":600001}",
 		"{\"timeoutMs\":1.5}", "{\"timeoutMs\":\"1\"}",
 		"{\"idempotencyKey\":\"\"}", "{\"priority\":\"urgent\"}",
-		"{\"traceId\":\"XYZ\"}",
-		"{\"traceId\":\"00000000000000000000000000000000\"}",
-		"{\"factsSnapshotId\":\"" HEX32 "\"}", "{\"outputSchema\":1}",
-		"{\"resources\":\"some\"}",
+		"{\"traceId\":1}", "{\"factsSnapshotId\":\"" HEX32 "\"}",
+		"{\"outputSchema\":1}", "{\"resources\":\"some\"}",
 		"{\"allowedDomains\":[\"a.example\"]}",
 		"{\"allowedDomains\":[1]}", "{\"modes\":\"sync\"}" };
+	static const char *const made[] = { "{\"traceId\":\"XYZ\"}",
+		"{\"traceId\":\"00000000000000000000000000000000\"}",
+		"{\"traceId\":\"0123456789ABCDEF0123456789ABCDEF\"}",
+		"{\"traceId\":\"" HEX32 "0\"}" };
 	struct refusal r;
 	struct options o;
 
@@ -94,6 +96,9 @@ test_options(void)
 		o.priority == PRIORITY_HIGH && o.has_resources && !o.text_only,
 	    "read");
 	is_str(o.trace_id, HEX32, "trace id");
+	for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++)
+		ok(read_options(made[i], &o, &r) && o.trace_id[0] == '\0',
+		    "one is made: %s", made[i]);
 }
 
 static void
