@@ -50,6 +50,7 @@ struct client {
 	struct door *door;
 	struct chan *chan;
 	struct watch_list watches;
+	struct event *hello; /* until when it must have come */
 	uid_t uid;
 	bool doomed;
 	char name[65];
@@ -75,6 +76,8 @@ client_free(struct client **client)
 	TAILQ_REMOVE(c->doomed ? &cs->doomed : &cs->live, c, entry);
 	while ((w = TAILQ_FIRST(&c->watches)) != NULL)
 		watch_free(&w);
+	if (c->hello != NULL)
+		event_free(c->hello);
 	chan_free(&c->chan);
 	c->door->count--;
 	free(c);
@@ -158,6 +161,7 @@ on_hello(struct client *c, uint32_t seq, const struct ipc_params *p)
 		chan_finish(c->chan);
 		return;
 	}
+	event_del(c->hello);
 	strlcpy(c->name, ipc_str(p, F_CLIENT), sizeof(c->name));
 	ipc_params_init(&answer, MSG_HELLO_ANSWER);
 	ipc_set_int(&answer, F_PROTO, IPC_PROTO_CLIENT);
@@ -269,6 +273,23 @@ socket_is_own(int fd)
 }
 
 static void
+client_on_no_hello(evutil_socket_t fd, short what, void *arg)
+{
+	client_drop(arg, "it did not say hello");
+}
+
+static bool
+client_await_hello(struct client *c)
+{
+	struct sup *sup = c->door->all->sup;
+	struct timeval tv = { .tv_sec = sup->settings.helloMs / 1000,
+		.tv_usec = sup->settings.helloMs % 1000 * 1000 };
+
+	c->hello = evtimer_new(sup->base, client_on_no_hello, c);
+	return c->hello != NULL && event_add(c->hello, &tv) == 0;
+}
+
+static void
 door_on_accept(struct evconnlistener *l, evutil_socket_t fd,
     struct sockaddr *sa, int len, void *arg)
 {
@@ -296,6 +317,8 @@ door_on_accept(struct evconnlistener *l, evutil_socket_t fd,
 	d->count++;
 	if (!client_is_welcome(c))
 		client_drop(c, "this uid is not served");
+	else if (!client_await_hello(c))
+		client_drop(c, "no memory");
 	else if (d->count >= d->most)
 		door_pause(d, "all places are taken");
 }

@@ -403,6 +403,20 @@ subtest 'more clients than places' => sub {
 	$s->stop;
 };
 
+subtest 'places taken without a word' => sub {
+	my $s = instance('maxClients=4', 'helloMs=300');
+	my @mute = map {
+		BrowserTask::Client->new($s->client_sock, raw => 1) } 1 .. 4;
+	my $sc = client($s);
+	ok($sc, 'others come in after helloMs');
+	ok($_->closed(5), 'who said nothing was put out') for @mute;
+	is($sc->call('profile.get')->{clients}, 1, 'who did stays');
+	ok(BrowserTask::Client->new($s->client_sock, raw => 1)->closed(5),
+	    'a later one is put out');
+	is($sc->call('profile.get')->{clients}, 1, 'also afterwards');
+	$s->stop;
+};
+
 subtest 'whose runs' => sub {
 	plan skip_all => 'only root can be another user' if $> != 0;
 	my $s = instance('clientGid=65534');
