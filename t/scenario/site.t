@@ -130,6 +130,8 @@ subtest 'answers with a page' => sub {
 	behaviour('/alert-loop', '/alert-loop', 200,
 	    qr/for \(.*; ; .*\)\s*alert\(/, 'calls alert for ever');
 	behaviour('/spin', '/spin', 200, qr/while \(true\)/, 'spins');
+	behaviour('/spin-now', '/spin-now', 200, qr/while \(true\)/,
+	    'spins as it loads');
 	behaviour('/mutate', '/mutate', 200, qr/setInterval/, 'mutates');
 	behaviour('/popup', '/popup', 200, qr/window\.open/, 'opens windows');
 	behaviour('/beforeunload', '/beforeunload', 200, qr/beforeunload/,
