@@ -4,6 +4,7 @@ page_libpage_a_SOURCES = \
 	page/browser.c \
 	page/browser.h \
 	page/flight.c \
+	page/frames.c \
 	page/navigate.c \
 	page/page.c \
 	page/page.h \
@@ -78,6 +79,18 @@ t_scenario_pagefetch_test_SOURCES = \
 t_scenario_pagefetch_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/t/scenario
 t_scenario_pagefetch_test_LDADD = $(PAGE_TEST_LIBS)
 TESTS += t/scenario/pagefetch_test
+
+check_PROGRAMS += t/scenario/pageframe_test
+t_scenario_pageframe_test_SOURCES = \
+	t/scenario/live.c \
+	t/scenario/live.h \
+	t/scenario/pageframe_test.c \
+	t/scenario/visit.c \
+	t/scenario/visit.h \
+	t/unit/tap.h
+t_scenario_pageframe_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/t/scenario
+t_scenario_pageframe_test_LDADD = $(PAGE_TEST_LIBS)
+TESTS += t/scenario/pageframe_test
 
 check_PROGRAMS += t/scenario/readability_test
 t_scenario_readability_test_SOURCES = \

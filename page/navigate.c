@@ -45,6 +45,7 @@ load_look(struct page *p)
 	l->scripting = true;
 	l->settled = false;
 	l->waiting = false;
+	l->asking = false;
 	event_del(p->pause);
 	cdp_forget(p->browser->cdp, p);
 	if (p->context != 0)
@@ -123,6 +124,16 @@ load_on_landed(struct page *p)
 	    flight_wait_until(p, p->load.opts.stable_timeout_ms) <=
 		clock_mono_ms())
 		load_look(p);
+}
+
+void
+load_on_frames(struct page *p)
+{
+	if (!p->load.asking || p->late_status != PAGE_OK)
+		return;
+	p->load.asking = false;
+	p->load.scripting = false;
+	load_settle(p);
 }
 
 void
@@ -205,6 +216,10 @@ load_on_stable(struct cdp *cdp, const struct cdp_reply *r, void *arg)
 		return;
 	}
 	load_read_state(l, value);
+	/* What is missing may be a frame that hangs. */
+	l->asking = l->partial && frames_check(p);
+	if (l->asking)
+		return;
 	l->scripting = false;
 	load_settle(p);
 }
@@ -259,6 +274,7 @@ load_on_document(struct page *p, struct json_span params)
 	p->context = 0;
 	p->loader[0] = '\0';
 	flight_on_commit(p);
+	frames_clear(p);
 	(void)page_member_str(frame, "loaderId", p->loader, sizeof(p->loader));
 	if ((p->op != OP_NAVIGATE && p->op != OP_STABLE) ||
 	    p->late_status != PAGE_OK || !l->replied)

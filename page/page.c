@@ -51,6 +51,7 @@ page_free(struct page **pp)
 	if (p == NULL)
 		return;
 	MAGIC_CHECK(p, PAGE_MAGIC);
+	frames_clear(p);
 	cdp_forget(p->browser->cdp, p);
 	cdp_session_free(&p->session);
 	TAILQ_REMOVE(&p->browser->pages, p, next);
@@ -206,6 +207,23 @@ page_on_crash(struct page *p)
 	page_on_lost(p, PAGE_CRASHED, "the page crashed");
 }
 
+static void
+page_stop_dialogs(struct page *p, struct json_span params)
+{
+	char frame[PAGE_ID_MAX + 1] = "";
+
+	if (p->dialogs == PAGE_DIALOGS_MAX)
+		browser_warn(p->browser,
+		    "a page kept opening dialogs; its script was stopped");
+	(void)page_member_str(params, "frameId", frame, sizeof(frame));
+	if (frames_stop_one(p, frame))
+		return;
+	cdp_call(p->browser->cdp, p->session, "Runtime.terminateExecution",
+	    NULL, 0, PAGE_CALL_MS, NULL, NULL);
+	if (strcmp(frame, p->target) != 0)
+		frames_stop(p);
+}
+
 /*
  * Nothing else of the page runs while a dialog is open, so it is answered at
  * once: leaving is allowed, all other questions get the careful answer.
@@ -222,13 +240,8 @@ page_on_dialog(struct page *p, struct json_span params)
 						   : "{\"accept\":false}";
 	iov = (struct iovec){ (void *)(uintptr_t)answer, strlen(answer) };
 	p->counters.dialogs++;
-	if (++p->dialogs == PAGE_DIALOGS_MAX) {
-		browser_warn(p->browser,
-		    "a page kept opening dialogs; its script was stopped");
-		cdp_call(p->browser->cdp, p->session,
-		    "Runtime.terminateExecution", NULL, 0, PAGE_CALL_MS, NULL,
-		    NULL);
-	}
+	if (++p->dialogs % PAGE_DIALOGS_MAX == 0)
+		page_stop_dialogs(p, params);
 	cdp_call(p->browser->cdp, p->session, "Page.handleJavaScriptDialog",
 	    &iov, 1, PAGE_CALL_MS, NULL, NULL);
 }
@@ -242,6 +255,10 @@ page_on_event(struct cdp *cdp, const struct cdp_event *ev, void *arg)
 	switch (ev->kind) {
 	case CDP_EV_DIALOG_OPENING:
 		page_on_dialog(p, ev->params);
+		break;
+	case CDP_EV_TARGET_ATTACHED:
+	case CDP_EV_TARGET_DETACHED:
+		frames_on_event(p, ev);
 		break;
 	case CDP_EV_REQUEST_PAUSED:
 		flight_on_paused(p, ev->params);
@@ -317,6 +334,7 @@ page_adopt(struct page *p, const char *session, size_t len)
 		return;
 	}
 	flight_watch(p);
+	frames_watch(p, p->session);
 	page_send(p, "Page.enable", NULL, NULL, PAGE_OPEN_MS, page_on_enabled);
 	cdp_call(p->browser->cdp, p->session, "Inspector.enable", NULL, 0,
 	    PAGE_OPEN_MS, NULL, NULL);
@@ -359,6 +377,7 @@ page_open(struct browser *b, page_cb *cb, void *arg)
 	p->magic = PAGE_MAGIC;
 	p->browser = b;
 	buf_init(&p->script, PAGE_JSON_MAX);
+	TAILQ_INIT(&p->frames);
 	TAILQ_INSERT_TAIL(&b->pages, p, next);
 	b->npages++;
 	p->deadline = event_new(b->base, -1, 0, page_on_deadline, p);

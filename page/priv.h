@@ -52,6 +52,7 @@ struct page_load {
 	bool scripting;  /* the stable script is under way */
 	bool settled;    /* it ended; something else is waited for */
 	bool leaving;    /* the page itself asked for another document */
+	bool asking;     /* its frames whether they still live */
 	bool waiting;    /* for requests of the page's scripts */
 	bool redirected;
 	bool partial;
@@ -72,6 +73,9 @@ struct page_flights {
 		char id[PAGE_ID_MAX + 1];
 	} list[PAGE_FLIGHTS_MAX];
 };
+
+struct page_frame;
+TAILQ_HEAD(page_frames, page_frame);
 
 struct page {
 	uint32_t magic;
@@ -104,6 +108,8 @@ struct page {
 	struct page_extract_options extract_opts;
 	struct page_load load;
 	struct page_flights flights;
+	struct page_frames frames; /* of other sites */
+	int nframes;
 	struct page_counters counters;
 };
 
@@ -163,6 +169,8 @@ void load_on_pause(struct page *);
 void load_on_world(struct page *);
 /* A request of the page's scripts was answered, or failed. */
 void load_on_landed(struct page *);
+/* The frames were checked; those that hung were stopped. */
+void load_on_frames(struct page *);
 void load_result(
     const struct page *, enum page_status, const char *, struct page_nav *);
 
@@ -177,6 +185,21 @@ void flight_on_commit(struct page *);
  * longer than patience_ms after it began; 0: nothing is in flight.
  */
 int64_t flight_wait_until(const struct page *, int patience_ms);
+
+/* frames.c */
+/* Opens a session in each frame of another site below that of session. */
+void frames_watch(struct page *, struct cdp_session *);
+void frames_on_event(struct page *, const struct cdp_event *);
+/* Forgets all frames: another document is shown, or the page ends. */
+void frames_clear(struct page *);
+/* Ends what runs in a frame; false when it is none of another site. */
+bool frames_stop_one(struct page *, const char *frame_id);
+void frames_stop(struct page *);
+/*
+ * Stops the script of each frame that does not answer at once, and calls
+ * load_on_frames() from the loop; false when there are no frames.
+ */
+bool frames_check(struct page *);
 
 /* script.c */
 /* Makes the isolated world of the current document, then goes on by op. */

@@ -63,6 +63,7 @@ page_recover(struct page *p, enum page_status status, const char *message)
 	    PAGE_RECOVER_MS, NULL, NULL);
 	cdp_call(cdp, p->session, "Page.stopLoading", NULL, 0, PAGE_RECOVER_MS,
 	    NULL, NULL);
+	frames_stop(p);
 	page_send(p, "Runtime.evaluate", "expression", "1", PAGE_RECOVER_MS,
 	    recover_on_probe);
 }
