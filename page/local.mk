@@ -6,6 +6,7 @@ page_libpage_a_SOURCES = \
 	page/flight.c \
 	page/frames.c \
 	page/navigate.c \
+	page/neterrors.def \
 	page/page.c \
 	page/page.h \
 	page/priv.h \

@@ -352,7 +352,7 @@ static bool
 load_failed(struct page *p, const struct cdp_reply *r)
 {
 	struct page_load *l = &p->load;
-	char text[PAGE_MESSAGE_MAX] = "";
+	char text[PAGE_MESSAGE_MAX] = "", words[PAGE_MESSAGE_MAX];
 
 	if (r->status == CDP_GONE) {
 		page_finish(p, PAGE_GONE, r->message);
@@ -380,7 +380,8 @@ load_failed(struct page *p, const struct cdp_reply *r)
 		l->error_page = true;
 		return false;
 	}
-	page_finish(p, PAGE_NAVIGATION_FAILED, text);
+	page_load_error(text, words, sizeof(words));
+	page_finish(p, PAGE_NAVIGATION_FAILED, words);
 	return true;
 }
 

@@ -210,4 +210,8 @@ bool script_add_json_text(struct buf *, const char *, size_t len);
 /* What a page's script said when it failed; never NULL. */
 enum page_status script_failure(struct json_span result, char *dst, size_t);
 
+/* status.c */
+/* Chromium's name of why loading failed, in words that a person understands. */
+void page_load_error(const char *name, char *ret_text, size_t size);
+
 #endif

@@ -3,12 +3,12 @@
  * all, for the worker. The list of schemes is a second fence: what may be
  * reached is decided by the browser's network, not here.
  */
-#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "model/errors.h"
-#include "page/page.h"
+#include "page/priv.h"
 
 static const struct {
 	enum err_code code;
@@ -36,6 +36,24 @@ bool
 page_status_needs_fresh(enum page_status status)
 {
 	return status < PAGE__MAX && status_table[status].fresh;
+}
+
+void
+page_load_error(const char *name, char *ret_text, size_t size)
+{
+	static const char *const rows[][2] = {
+#define NETERROR(name, words) { "net::ERR_" #name, words },
+#include "page/neterrors.def"
+#undef NETERROR
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (strcmp(rows[i][0], name) != 0)
+			continue;
+		snprintf(ret_text, size, "%s (%s)", rows[i][1], name);
+		return;
+	}
+	snprintf(ret_text, size, "the page could not be loaded (%s)", name);
 }
 
 static bool

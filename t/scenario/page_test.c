@@ -31,7 +31,9 @@ test_navigate(struct page *p)
 	    "and seen: %s", visit.url);
 	is_int(visit_go(p, "/redirect-loop", 0), PAGE_NAVIGATION_FAILED,
 	    "a loop of them fails");
-	is_str(visit.message, "net::ERR_TOO_MANY_REDIRECTS", "with its name");
+	is_str(visit.message,
+	    "the server redirects in a circle (net::ERR_TOO_MANY_REDIRECTS)",
+	    "and says why");
 	is_int(visit_go(p, "/empty", 0), PAGE_NAVIGATION_FAILED, "204");
 	is_int(visit_go(p, "/download", 0), PAGE_DOWNLOAD, "a file");
 	is_int(visit_go(p, "/slow", 0), PAGE_OK, "slow headers");
