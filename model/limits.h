@@ -22,7 +22,6 @@
 #define LIMIT_ATTEMPTS              3
 #define LIMIT_EVENTS                10000
 #define LIMIT_EVENT_LOG_BYTES       (1u << 20)
-#define LIMIT_RESULT_STRING_BYTES   32768 /* TaskResult: one string */
 #define LIMIT_CANCEL_GRACE_MS       300
 #define LIMIT_INLINE_ARTIFACT_BYTES 16384
 

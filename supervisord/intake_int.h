@@ -39,6 +39,5 @@ void intake_total(struct intake *, const struct ipc_params *);
 void intake_collect(struct intake *, const struct ipc_params *);
 void intake_item_data(struct intake *, const struct ipc_params *);
 void intake_item_end(struct intake *, const struct ipc_params *);
-void intake_forget_item(struct intake *, struct item *);
 
 #endif

@@ -81,7 +81,7 @@ intake_item(struct intake *in, uint32_t index)
 	return item;
 }
 
-void
+static void
 intake_forget_item(struct intake *in, struct item *item)
 {
 	TAILQ_REMOVE(&in->items, item, entry);

@@ -36,7 +36,6 @@ struct link {
 	LIST_HEAD(, cell) cells;
 	STAILQ_HEAD(, order) orders;
 	uint32_t last_id;
-	unsigned ncells;
 	uint64_t worker_slots, browser_slots; /* bits that are taken */
 };
 
@@ -69,7 +68,6 @@ link_forget(struct link *l, struct cell *c)
 	LIST_REMOVE(c, entry);
 	l->worker_slots &= ~(UINT64_C(1) << c->worker_slot);
 	l->browser_slots &= ~(UINT64_C(1) << c->browser_slot);
-	l->ncells--;
 	free(c);
 }
 
@@ -262,7 +260,6 @@ link_spawn(struct link *l, const struct ulid *session, uint32_t flags,
 	LIST_INSERT_HEAD(&l->cells, c, entry);
 	l->worker_slots |= UINT64_C(1) << worker;
 	l->browser_slots |= UINT64_C(1) << browser;
-	l->ncells++;
 	return c->id;
 }
 
@@ -284,10 +281,4 @@ void
 link_serving(struct link *l)
 {
 	link_order_simple(l, LAUNCH_SERVING, 0);
-}
-
-unsigned
-link_cells(const struct link *l)
-{
-	return l->ncells;
 }

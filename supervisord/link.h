@@ -41,7 +41,5 @@ void link_kill(struct link *, uint32_t cell_id);
 void link_check(struct link *, uint32_t cell_id);
 /* Tells the launcher that clients are being served. */
 void link_serving(struct link *);
-/* Cells that were ordered and not reaped. */
-unsigned link_cells(const struct link *);
 
 #endif

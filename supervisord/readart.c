@@ -38,7 +38,8 @@ readart_is_text(const char *mime)
 	return false;
 }
 
-bool
+/* Does a character of UTF-8 begin at this byte? */
+static bool
 readart_at_character(uint8_t byte)
 {
 	return (byte & 0xc0) != 0x80;

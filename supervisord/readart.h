@@ -17,8 +17,6 @@ void readart_list(struct client *, uint32_t seq, const struct ipc_params *);
 
 /* Is content of this media type answered as text? */
 bool readart_is_text(const char *mime);
-/* Does a character of UTF-8 begin at this byte? */
-bool readart_at_character(uint8_t byte);
 /*
  * How many of the len bytes make up whole characters; len itself when they
  * are not UTF-8 at all, so that reading always goes on.

@@ -66,7 +66,6 @@ struct task *tasks_find(struct tasks *, const struct ulid *);
 /* Those that hold a slot. */
 size_t tasks_active(const struct tasks *);
 size_t tasks_queued(const struct tasks *);
-size_t tasks_settling(const struct tasks *);
 /* 1 for the next one to start; 0 when it is not queued. */
 size_t tasks_position(const struct tasks *, const struct task *);
 /* Starts what may start, a little later. */

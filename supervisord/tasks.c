@@ -118,12 +118,6 @@ tasks_queued(const struct tasks *ts)
 }
 
 size_t
-tasks_settling(const struct tasks *ts)
-{
-	return ts->settling;
-}
-
-size_t
 tasks_position(const struct tasks *ts, const struct task *t)
 {
 	return t->queue.queued

@@ -302,18 +302,6 @@ vm_killed_text(enum vm_killed killed)
 	return "alive";
 }
 
-uint64_t
-vm_steps(const struct vm *vm)
-{
-	return vm->steps;
-}
-
-size_t
-vm_memory_bytes(const struct vm *vm)
-{
-	return vm->bytes;
-}
-
 int
 vm_load_text(lua_State *L, const char *name, const char *text, size_t len)
 {

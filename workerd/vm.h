@@ -66,8 +66,6 @@ void vm_set_slice_steps(struct vm *, uint64_t steps);
 void vm_charge(lua_State *, uint64_t n);
 /* After a protected call: does not return when the state was killed in it. */
 void vm_check(lua_State *, int status);
-uint64_t vm_steps(const struct vm *);
-size_t vm_memory_bytes(const struct vm *);
 
 /* Compiles text (never bytecode) and leaves the function on the stack. */
 int vm_load_text(lua_State *, const char *name, const char *text, size_t len);
