@@ -55,6 +55,7 @@ struct assembly {
 	struct ulid envelope_id;
 	struct buf envelope;
 	size_t written;
+	bool envelope_stored;  /* as far as it depends on this change */
 	struct change *change; /* collects the artifacts */
 };
 
@@ -249,26 +250,21 @@ part_copy_item(struct assembly *a, const struct journal_row *row, size_t *bytes)
 static void
 part_finish(struct assembly *a)
 {
-	struct task *t = a->task;
-	struct artifact_row row;
-	const void *bytes;
+	enum artifact_kind kind;
 	enum store_err err;
 
-	memset(&row, 0, sizeof(row));
+	if (!artifact_kind_by_name(a->collect.kind, &kind)) {
+		part_drop(a, "it is of no known kind");
+		return;
+	}
 	err = artifact_writer_append(a->writer, a->suffix.data, a->suffix.len);
 	if (err == STORE_OK)
-		err = artifact_writer_finish(a->writer, &row, &bytes);
-	if (err != STORE_OK ||
-	    !artifact_kind_by_name(a->collect.kind, &row.kind)) {
+		err = change_artifact(a->change, kind, a->collect.mime,
+		    a->collect.name, &a->writer);
+	if (err != STORE_OK) {
 		part_drop(a, store_strerror(err));
 		return;
 	}
-	row.run = t->rec.id;
-	row.uid = t->rec.uid;
-	row.created_ms = clock_stamp_ms();
-	strlcpy(row.mime, a->collect.mime, sizeof(row.mime));
-	strlcpy(row.name, a->collect.name, sizeof(row.name));
-	change_artifact(a->change, &row, &a->writer, bytes);
 	a->part++;
 	a->phase = ASM_PART;
 }
@@ -326,11 +322,8 @@ asm_envelope(struct assembly *a)
 static void
 asm_write(struct assembly *a)
 {
-	struct task *t = a->task;
 	size_t n = a->envelope.len - a->written;
-	struct artifact_row row;
 	enum store_err err;
-	const void *bytes;
 
 	assembly_arm(a, 0);
 	if (n > SLICE_BYTES)
@@ -340,22 +333,15 @@ asm_write(struct assembly *a)
 	a->written += n;
 	if (err == STORE_OK && a->written < a->envelope.len)
 		return;
-	memset(&row, 0, sizeof(row));
 	if (err == STORE_OK)
-		err = artifact_writer_finish(a->writer, &row, &bytes);
+		err = change_artifact(a->change, ARTIFACT_TASK_RESULT,
+		    "application/json", "task-result.json", &a->writer);
 	a->phase = ASM_COMMIT;
-	if (err != STORE_OK) {
-		assembly_warn(a, "the TaskResult", store_strerror(err));
-		artifact_writer_free(&a->writer);
+	a->envelope_stored = err == STORE_OK;
+	if (a->envelope_stored)
 		return;
-	}
-	row.run = t->rec.id;
-	row.uid = t->rec.uid;
-	row.kind = ARTIFACT_TASK_RESULT;
-	row.created_ms = clock_stamp_ms();
-	strlcpy(row.mime, "application/json", sizeof(row.mime));
-	strlcpy(row.name, "task-result.json", sizeof(row.name));
-	change_artifact(a->change, &row, &a->writer, bytes);
+	assembly_warn(a, "the TaskResult", store_strerror(err));
+	artifact_writer_free(&a->writer);
 }
 
 /* The terminal state; a full disk is waited for, it keeps some room for us. */
@@ -381,7 +367,8 @@ static void
 asm_commit(struct assembly *a)
 {
 	struct change *c = a->change;
-	const struct ulid *envelope = a->written > 0 ? &a->envelope_id : NULL;
+	const struct ulid *envelope =
+	    a->envelope_stored ? &a->envelope_id : NULL;
 
 	if (c->docs[RUN_DOC_STEPS].bytes == NULL &&
 	    !envelope_terminal(a->task, &a->outcome, &a->items, envelope, c)) {

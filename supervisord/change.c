@@ -103,22 +103,13 @@ change_doc(struct change *c, enum run_doc doc, struct buf *b)
 	return true;
 }
 
-bool
-change_artifact(struct change *c, const struct artifact_row *row,
-    struct artifact_writer **writer, const void *bytes)
+static bool
+change_artifact_event(struct change *c, const struct artifact_row *row)
 {
 	char id[ULID_CHARS + 1], art[ULID_CHARS + 5] = "art_";
-	struct change_artifact *a;
 	struct json_writer w;
 	struct buf b;
 
-	if (c->nartifacts == CHANGE_ARTIFACTS)
-		return false;
-	a = &c->artifacts[c->nartifacts++];
-	a->row = *row;
-	a->writer = *writer;
-	a->bytes = bytes;
-	*writer = NULL;
 	ulid_format(&row->id, id);
 	strlcat(art, id, sizeof(art));
 	buf_init(&b, EVENT_DOC_BYTES);
@@ -131,6 +122,31 @@ change_artifact(struct change *c, const struct artifact_row *row,
 	json_put_int64(&w, "totalSize", (int64_t)row->size);
 	json_write_end_object(&w);
 	return change_event(c, EVENT_ARTIFACT_CREATED, &b);
+}
+
+enum store_err
+change_artifact(struct change *c, enum artifact_kind kind, const char *mime,
+    const char *name, struct artifact_writer **writer)
+{
+	struct change_artifact a = { .row.kind = kind };
+	enum store_err err;
+
+	if (c->nartifacts == CHANGE_ARTIFACTS)
+		return STORE_LIMIT;
+	err = artifact_writer_finish(*writer, &a.row, &a.bytes);
+	if (err != STORE_OK)
+		return err;
+	a.row.run = c->rec.id;
+	a.row.uid = c->rec.uid;
+	a.row.created_ms = clock_stamp_ms();
+	strlcpy(a.row.mime, mime, sizeof(a.row.mime));
+	strlcpy(a.row.name, name, sizeof(a.row.name));
+	if (!change_artifact_event(c, &a.row))
+		return STORE_NO_MEMORY;
+	a.writer = *writer;
+	*writer = NULL;
+	c->artifacts[c->nartifacts++] = a;
+	return STORE_OK;
 }
 
 static const uint8_t *

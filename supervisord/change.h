@@ -80,11 +80,11 @@ void change_free(struct change **);
 bool change_event(struct change *, enum event_kind, struct buf *data);
 bool change_doc(struct change *, enum run_doc, struct buf *);
 /*
- * Takes the finished writer (set to NULL); adds the event artifact_created.
- * row says kind, mime and name and holds what finishing set.
+ * Finishes the writer and, if that went well, takes it (set to NULL) and adds
+ * the event artifact_created.
  */
-bool change_artifact(struct change *, const struct artifact_row *,
-    struct artifact_writer **, const void *bytes);
+enum store_err change_artifact(struct change *, enum artifact_kind,
+    const char *mime, const char *name, struct artifact_writer **);
 /* Copies. */
 bool change_journal(struct change *, const struct journal_row *);
 bool change_collect(struct change *, const struct collect_row *);

@@ -14,7 +14,6 @@
 #include "supervisord/taskresult.h"
 
 #define ITEMS_BYTES_MAX (24u << 20)
-#define ARTIFACTS_MAX   64
 
 void
 items_init(struct items *items)
@@ -128,22 +127,6 @@ result_write(const struct items *items, uint32_t total, const void *worker,
 
 /* The envelope. */
 
-struct artifact_rows {
-	struct artifact_row rows[ARTIFACTS_MAX];
-	size_t count;
-};
-
-static bool
-add_row(
-    const struct ulid *id, const struct artifact_row *row, int err, void *arg)
-{
-	struct artifact_rows *rows = arg;
-
-	if (err == STORE_OK && rows->count < ARTIFACTS_MAX)
-		rows->rows[rows->count++] = *row;
-	return true;
-}
-
 /* Those that are stored and those that come with the terminal state. */
 static void
 find_artifacts(
@@ -153,11 +136,11 @@ find_artifacts(
 
 	rows->count = 0;
 	if (store_read_begin(t->sup->store, &txn) == STORE_OK) {
-		artifact_list(txn, &t->rec.id, add_row, rows);
+		artifact_rows_read(rows, txn, &t->rec.id);
 		store_read_end(t->sup->store);
 	}
 	for (size_t i = 0; i < c->nartifacts; i++)
-		add_row(NULL, &c->artifacts[i].row, STORE_OK, rows);
+		artifact_rows_add(rows, &c->artifacts[i].row);
 }
 
 static const void *

@@ -287,32 +287,26 @@ static void
 on_artifact_end(struct intake *in, const struct ipc_params *p)
 {
 	struct artifact_writer **slot = &in->slots[ipc_int(p, F_SLOT, 0)];
-	struct artifact_row row;
-	const void *bytes;
+	enum artifact_kind kind;
 	enum store_err err;
 	struct change *c;
 
-	memset(&row, 0, sizeof(row));
 	if (*slot == NULL ||
-	    !artifact_kind_by_name(ipc_str(p, F_KIND), &row.kind)) {
+	    !artifact_kind_by_name(ipc_str(p, F_KIND), &kind)) {
 		task_abort(in->task, ERR_WORKER_PROTOCOL,
 		    "an artifact without bytes or of no known kind");
 		return;
 	}
-	err = artifact_writer_finish(*slot, &row, &bytes);
-	if (err != STORE_OK) {
-		intake_store_failed(in, err);
-		return;
-	}
-	row.run = in->task->rec.id;
-	row.uid = in->task->rec.uid;
-	row.created_ms = clock_stamp_ms();
-	strlcpy(row.mime, ipc_str(p, F_MIME), sizeof(row.mime));
-	strlcpy(row.name, ipc_str(p, F_NAME), sizeof(row.name));
 	if ((c = intake_change(in)) == NULL)
 		return;
-	change_artifact(c, &row, slot, bytes);
-	change_commit(c, intake_written, NULL);
+	err = change_artifact(
+	    c, kind, ipc_str(p, F_MIME), ipc_str(p, F_NAME), slot);
+	if (err == STORE_OK) {
+		change_commit(c, intake_written, NULL);
+		return;
+	}
+	change_free(&c);
+	intake_store_failed(in, err);
 }
 
 static void

@@ -13,8 +13,6 @@
 #include "supervisord/task.h"
 #include "supervisord/taskresult.h"
 
-#define RUN_ARTIFACTS_MAX 64
-
 static void
 put_doc(struct json_writer *w, const char *key, struct store_txn *txn,
     const struct run_record *rec, enum run_doc doc, const char *absent)
@@ -28,29 +26,13 @@ put_doc(struct json_writer *w, const char *key, struct store_txn *txn,
 		json_put_raw(w, key, absent, strlen(absent));
 }
 
-struct artifact_collection {
-	struct artifact_row rows[RUN_ARTIFACTS_MAX];
-	size_t count;
-};
-
-static bool
-collect_artifact(
-    const struct ulid *id, const struct artifact_row *row, int err, void *arg)
-{
-	struct artifact_collection *c = arg;
-
-	if (err == STORE_OK)
-		c->rows[c->count++] = *row;
-	return c->count < RUN_ARTIFACTS_MAX;
-}
-
 /*
  * The envelope without trace lines, for when its artifact is gone or too long
  * for an answer.
  */
 static void
 write_short_output(struct store_txn *txn, const struct run_record *rec,
-    const struct artifact_collection *arts, struct json_writer *w)
+    const struct artifact_rows *arts, struct json_writer *w)
 {
 	char message[512] = "", step[STEP_NAME_CHARS + 1] = "start";
 	struct taskresult t = { .rec = rec,
@@ -107,7 +89,7 @@ read_artifact(struct sup *sup, struct store_txn *txn,
 
 static void
 put_output(struct sup *sup, struct store_txn *txn, const struct run_record *rec,
-    const struct artifact_collection *arts, struct json_writer *w)
+    const struct artifact_rows *arts, struct json_writer *w)
 {
 	const struct artifact_row *row = NULL;
 	struct buf b;
@@ -132,12 +114,12 @@ static void
 put_result(struct sup *sup, struct store_txn *txn, const struct run_record *rec,
     unsigned parts, struct json_writer *w)
 {
-	struct artifact_collection arts = { .count = 0 };
+	struct artifact_rows arts;
 	bool good =
 	    rec->status == RUN_SUCCEEDED || rec->status == RUN_PARTIAL_SUCCESS;
 	bool bad = run_status_terminal(rec->status) && !good;
 
-	artifact_list(txn, &rec->id, collect_artifact, &arts);
+	artifact_rows_read(&arts, txn, &rec->id);
 	if (good)
 		put_doc(w, "result", txn, rec, RUN_DOC_RESULT, "{}");
 	else

@@ -2,8 +2,35 @@
  * The envelope of a run's outcome (TaskResult v0): always its eleven keys,
  * whether the run succeeded or not. Built in supervisord, never by a worker.
  */
+#include "storage/store.h"
 #include "supervisord/reply.h"
 #include "supervisord/taskresult.h"
+
+void
+artifact_rows_add(struct artifact_rows *rows, const struct artifact_row *row)
+{
+	if (rows->count < ARTIFACT_ROWS_MAX)
+		rows->rows[rows->count++] = *row;
+}
+
+static bool
+artifact_rows_visit(
+    const struct ulid *id, const struct artifact_row *row, int err, void *arg)
+{
+	struct artifact_rows *rows = arg;
+
+	if (err == STORE_OK)
+		artifact_rows_add(rows, row);
+	return rows->count < ARTIFACT_ROWS_MAX;
+}
+
+void
+artifact_rows_read(
+    struct artifact_rows *rows, struct store_txn *txn, const struct ulid *run)
+{
+	rows->count = 0;
+	artifact_list(txn, run, artifact_rows_visit, rows);
+}
 
 static void
 taskresult_write_artifact(const struct artifact_row *row, struct json_writer *w)

@@ -13,6 +13,10 @@
 #include "storage/artifact.h"
 #include "storage/run.h"
 
+#define ARTIFACT_ROWS_MAX 64
+
+struct store_txn;
+
 /* Where its parts lie; all borrowed. */
 struct taskresult {
 	const struct run_record *rec; /* with its terminal status */
@@ -28,6 +32,18 @@ struct taskresult {
 	const char *message;
 	const char *failed_step;
 };
+
+/* The artifacts of a run, as many as are named in answers. */
+struct artifact_rows {
+	struct artifact_row rows[ARTIFACT_ROWS_MAX];
+	size_t count;
+};
+
+/* Beyond ARTIFACT_ROWS_MAX they are left out. */
+void artifact_rows_add(struct artifact_rows *, const struct artifact_row *);
+/* Starts anew with those that are stored; unreadable ones are left out. */
+void artifact_rows_read(
+    struct artifact_rows *, struct store_txn *, const struct ulid *run);
 
 void taskresult_write(const struct taskresult *, struct json_writer *);
 
