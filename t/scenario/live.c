@@ -42,8 +42,8 @@ static const char *const browser_args[] = {
 	"--blink-settings=imagesEnabled=false",
 	"--disable-remote-fonts",
 	/* Tests reach nobody but this machine. */
-	"--host-resolver-rules=MAP * ^NOTFOUND, EXCLUDE 127.0.0.1, "
-	"EXCLUDE *.localhost",
+	("--host-resolver-rules=MAP * ^NOTFOUND, EXCLUDE 127.0.0.1, "
+	 "EXCLUDE *.localhost"),
 };
 
 /* Beside these, for the whole browser; what it would do unasked is off. */
@@ -51,8 +51,8 @@ static const char *const full_args[] = {
 	"--headless",
 	"--disable-extensions",
 	"--no-startup-window",
-	"--disable-features=Translate,OptimizationHints,MediaRouter,"
-	"WebUIOmniboxPopup,WebUIOmniboxAimPopup,PreloadTopChromeWebUI",
+	("--disable-features=Translate,OptimizationHints,MediaRouter,"
+	 "WebUIOmniboxPopup,WebUIOmniboxAimPopup,PreloadTopChromeWebUI"),
 };
 
 #define ARGS_N(a) (sizeof(a) / sizeof((a)[0]))
