@@ -48,25 +48,25 @@ progress_take_run(struct progress *p, struct json_val run, int64_t mono_ms)
 	    "totalSteps", mono_ms);
 }
 
-/* "title" or "url" of a finished item, or its error. */
+/* Title and address of a finished item, or why it failed. */
 static void
 take_item(struct progress *p, struct json_val item, bool good)
 {
 	struct json_val title = json_obj_get(item, "title");
 	char *url = text_of(json_obj_get(item, "url"));
-	char *code = text_of(json_obj_get(item, "errorCode"));
+	char *why = text_of(json_obj_get(item, "message"));
 	char *name = text_of(title);
 	bool named = name != NULL && name[0] != '\0';
 
 	if (!good)
 		snprintf(p->now, sizeof(p->now), "%s: %s",
-		    code == NULL || code[0] == '\0' ? "failed" : code,
+		    why == NULL || why[0] == '\0' ? "failed" : why,
 		    url == NULL ? "" : url);
 	else
 		snprintf(p->now, sizeof(p->now), "%s%s%s", named ? name : "",
 		    named ? "  " : "", url == NULL ? "" : url);
 	free(url);
-	free(code);
+	free(why);
 	free(name);
 }
 

@@ -167,6 +167,7 @@ put_item(struct json_writer *w, struct json_val record)
 	put_short(w, record, "success");
 	put_short(w, record, "elapsedMs");
 	put_short(w, json_obj_get(record, "error"), "errorCode");
+	put_short(w, json_obj_get(record, "error"), "message");
 	json_write_end_object(w);
 }
 

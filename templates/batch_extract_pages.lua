@@ -3,12 +3,13 @@
 -- failure is an item's failure, never the run's.
 local json = ...
 
-local integer = function(min, max, default)
+local integer = function(min, max, default, description)
 	return { type = "integer", minimum = min, maximum = max,
-		default = default }
+		default = default, description = description }
 end
-local boolean = function(default)
-	return { type = "boolean", default = default }
+local boolean = function(default, description)
+	return { type = "boolean", default = default,
+		description = description }
 end
 local nullable = function(name)
 	return { type = { name, "null" } }
@@ -38,17 +39,24 @@ local template = {
 				type = "object",
 				additionalProperties = false,
 				properties = {
-					pageInfo = boolean(true),
-					content = boolean(true),
-					readability = boolean(false),
-					maxElements = integer(1, 1000, 50),
+					pageInfo = boolean(true,
+						"Type, elements, counts."),
+					content = boolean(true, "Sections, "
+						.. "links, images, metadata."),
+					readability = boolean(false, "The "
+						.. "article as plain text."),
+					maxElements = integer(1, 1000, 50,
+						"Elements of one page."),
 					maxContentLength =
-						integer(1, 50000, 4000),
+						integer(1, 50000, 4000,
+						"Characters of one page."),
 				},
 				description = "What to extract of each page.",
 			},
-			concurrency = integer(1, 5, 3),
-			csv = boolean(false),
+			concurrency = integer(1, 5, 3,
+				"Pages read at the same time."),
+			csv = boolean(false,
+				"Whether to make a CSV artifact, too."),
 		},
 	},
 	outputs = {

@@ -102,7 +102,7 @@ is $err, "browsertaskctl: no such thing (TEMPLATE_NOT_FOUND)\n"
 ($rc, $out, $err) = ctl('submit', 'batch_extract_pages', 'urls=a', '--wait');
 is $rc, 0, 'submit --wait';
 like $err, qr{^ 1/3  \x{e4}\x{bd}\x{a0}  http://a/$}m, 'a line per item';
-like $err, qr{^ 2/3  PAGE_CRASHED: http://b/$}m, '... and per failure';
+like $err, qr{^ 2/3  it crashed: http://b/$}m, '... and per failure';
 unlike $err, qr/\x1b|\r/, 'no escapes where no terminal is';
 like $out, qr/^#?\s*#\s+TITLE\s+TYPE\s+STATUS\s+ELEMENTS\s+SECTIONS/,
     'the result is a table';

@@ -107,7 +107,7 @@ follow(struct chan *c, uint32_t seq, const char *run, int64_t after)
 		"{\"done\":1,\"total\":3,\"failed\":0,\"ok\":true,\"item\":"
 		"{\"url\":\"http://a/\",\"title\":\"\xe4\xbd\xa0\"}}",
 		"{\"done\":2,\"total\":3,\"failed\":1,\"ok\":false,\"item\":"
-		"{\"url\":\"http://b/\",\"errorCode\":\"PAGE_CRASHED\"}}",
+		"{\"url\":\"http://b/\",\"errorCode\":\"PAGE_CRASHED\",\"message\":\"it crashed\"}}",
 		"{\"done\":3,\"total\":3,\"failed\":1,\"ok\":true,\"item\":"
 		"{\"url\":\"http://c/\",\"title\":\"C\"}}",
 		"{}" };
