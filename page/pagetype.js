@@ -1,20 +1,23 @@
 // pagetype: which of the known kinds the page is. Each kind collects points
 // from structure, attributes, words of the address and words in titles,
 // headings and buttons in several languages; the best with enough points wins.
+// A word ends where no letter follows, in any script: \b knows ASCII only.
 const WORDS = {
-  login: /\b(log ?in|log on|sign ?in|signin|anmelden|einloggen|anmeldung|connexion|se connecter|identif|iniciar sesi[oó]n|acceder|ingresar|entrar|acessar|accedi|inloggen|zaloguj|войти|вход)\b|登录|登入|ログイン|サインイン|로그인|تسجيل الدخول|دخول|כניסה|התחבר/i,
-  register: /\b(sign ?up|register|registration|create (an |your )?account|join now|registrieren|konto erstellen|registrierung|inscription|s.inscrire|cr[eé]er un compte|registrarse|reg[ií]strate|crear (una )?cuenta|cadastr|criar conta|registrati|iscriviti|регистрация|зарегистр)|注册|註冊|新規登録|会員登録|アカウント作成|회원가입|إنشاء حساب|تسجيل جديد|הרשמה/i,
-  search: /\b(search|find|suche|suchen|recherche|rechercher|buscar|b[uú]squeda|pesquis|cerca|ricerca|zoeken|szukaj|поиск|найти)\b|搜索|搜尋|検索|검색|بحث|ابحث|חיפוש/i,
-  results: /\b(results?|ergebnisse|treffer|r[eé]sultats?|resultados?|risultati|resultaten|wyniki|результат\w*)\b|结果|結果|검색결과|نتائج|תוצאות/i,
-  dashboard: /\b(dashboard|overview|control panel|console|analytics|[uü]bersicht|tableau de bord|panel de control|painel|cruscotto|обзор|панель)\b|仪表盘|儀表板|控制台|概览|ダッシュボード|대시보드|لوحة|לוח בקרה/i,
-  settings: /\b(settings|preferences|configuration|options|einstellungen|param[eè]tres|pr[eé]f[eé]rences|ajustes|configuraci[oó]n|preferencias|configura[cç][oõ]es|impostazioni|instellingen|ustawienia|настройки)\b|设置|設定|偏好|설정|إعدادات|الإعدادات|הגדרות/i,
-  checkout: /\b(check ?out|payment|place (your )?order|pay now|billing|kasse|zur kasse|bezahlen|zahlung|paiement|commander|pagar|pago|finalizar (la )?compra|pagamento|checkout|afrekenen|оплат\w*|оформ\w*)\b|结账|結帳|付款|支付|お支払い|購入手続き|결제|الدفع|إتمام الشراء|תשלום/i,
-  inbox: /\b(inbox|posteingang|bo[iî]te de r[eé]ception|bandeja de entrada|caixa de entrada|posta in arrivo|входящие)\b|收件箱|收件匣|受信トレイ|받은편지함|البريد الوارد|צד נכנס/i,
-  compose: /\b(compose|new (message|mail|e-?mail)|write (a )?message|verfassen|neue nachricht|nouveau message|redactar|escribir|nova mensagem|nuovo messaggio|написать)\b|写邮件|撰写|寫信|新規メール|メール作成|편지쓰기|رسالة جديدة/i,
-  send: /\b(send|senden|envoyer|enviar|invia|verzenden|отправить)\b|发送|傳送|送信|보내기|إرسال|שלח/i,
-  save: /\b(save|apply|update|speichern|[uü]bernehmen|enregistrer|guardar|salvar|salva|opslaan|сохранить)\b|保存|储存|儲存|저장|حفظ|שמור/i,
-  contact: /\b(contact|feedback|apply|application|request|survey|booking|kontakt|formular|anfrage|formulaire|contacto|formulario|contato|modulo|анкета|форма)\b|联系|表单|聯絡|お問い合わせ|フォーム|문의|اتصل|نموذج/i,
-  logout: /\b(log ?out|sign ?out|abmelden|d[eé]connexion|cerrar sesi[oó]n|sair|esci|выйти)\b|退出|登出|ログアウト|로그아웃|خروج/i,
+  to: /^(to|recipients?|an|empf[aä]nger|à|destinataires?|para|destinatarios?|a|aan|кому|宛先|收件人|받는 ?사람|إلى|אל|cc|bcc)[\s:*：]*$/iu,
+  subject: /(?<!\p{L})(subject|betreff|objet|asunto|assunto|oggetto|onderwerp|temat|тема)(?!\p{L})|主题|主旨|件名|제목|الموضوع|נושא/iu,
+  login: /(?<!\p{L})(log ?in|log on|sign ?in|signin|anmelden|einloggen|anmeldung|connexion|se connecter|identif\p{L}*|iniciar sesi[oó]n|acceder|ingresar|entrar|acessar|accedi|inloggen|zaloguj|войти|вход)(?!\p{L})|登录|登入|ログイン|サインイン|로그인|تسجيل الدخول|دخول|כניסה|התחבר/iu,
+  register: /(?<!\p{L})(sign ?up|register|registration|create (an |your )?account|join now|registrieren|konto erstellen|registrierung|inscription|s.inscrire|cr[eé]er un compte|registrarse|reg[ií]strate|crear (una )?cuenta|cadastr\p{L}*|criar conta|registrati|iscriviti|регистрация|зарегистр\p{L}*)|注册|註冊|新規登録|会員登録|アカウント作成|회원가입|إنشاء حساب|تسجيل جديد|הרשמה/iu,
+  search: /(?<!\p{L})(search|find|suche|suchen|recherche|rechercher|buscar|b[uú]squeda|pesquis\p{L}*|cerca|ricerca|zoeken|szukaj|поиск|найти)(?!\p{L})|搜索|搜尋|検索|검색|بحث|ابحث|חיפוש/iu,
+  results: /(?<!\p{L})(results?|ergebnisse|treffer|r[eé]sultats?|resultados?|risultati|resultaten|wyniki|результат\p{L}*)(?!\p{L})|结果|結果|검색결과|نتائج|תוצאות/iu,
+  dashboard: /(?<!\p{L})(dashboard|overview|control panel|console|analytics|[uü]bersicht|tableau de bord|panel de control|painel|cruscotto|обзор|панель)(?!\p{L})|仪表盘|儀表板|控制台|概览|ダッシュボード|대시보드|لوحة|לוח בקרה/iu,
+  settings: /(?<!\p{L})(settings|preferences|configuration|options|einstellungen|param[eè]tres|pr[eé]f[eé]rences|ajustes|configuraci[oó]n|preferencias|configura[cç][oõ]es|impostazioni|instellingen|ustawienia|настройки)(?!\p{L})|设置|設定|偏好|설정|إعدادات|الإعدادات|הגדרות/iu,
+  checkout: /(?<!\p{L})(check ?out|payment|place (your )?order|pay now|billing|kasse|zur kasse|bezahlen|zahlung|paiement|commander|pagar|pago|finalizar (la )?compra|pagamento|checkout|afrekenen|оплат\p{L}*|оформ\p{L}*)(?!\p{L})|结账|結帳|付款|支付|お支払い|購入手続き|결제|الدفع|إتمام الشراء|תשלום/iu,
+  inbox: /(?<!\p{L})(inbox|posteingang|bo[iî]te de r[eé]ception|bandeja de entrada|caixa de entrada|posta in arrivo|входящие)(?!\p{L})|收件箱|收件匣|受信トレイ|받은편지함|البريد الوارد|צד נכנס/iu,
+  compose: /(?<!\p{L})(compose|new (message|mail|e-?mail)|write (a )?message|verfassen|neue nachricht|nouveau message|redactar|escribir|nova mensagem|nuovo messaggio|написать)(?!\p{L})|写邮件|撰写|寫信|新規メール|メール作成|편지쓰기|رسالة جديدة/iu,
+  send: /(?<!\p{L})(send|senden|envoyer|enviar|invia|verzenden|отправить)(?!\p{L})|发送|傳送|送信|보내기|إرسال|שלח/iu,
+  save: /(?<!\p{L})(save|apply|update|speichern|[uü]bernehmen|enregistrer|guardar|salvar|salva|opslaan|сохранить)(?!\p{L})|保存|储存|儲存|저장|حفظ|שמור/iu,
+  contact: /(?<!\p{L})(contact|feedback|apply|application|request|survey|booking|kontakt|formular|anfrage|formulaire|contacto|formulario|contato|modulo|анкета|форма)(?!\p{L})|联系|表单|聯絡|お問い合わせ|フォーム|문의|اتصل|نموذج/iu,
+  logout: /(?<!\p{L})(log ?out|sign ?out|abmelden|d[eé]connexion|cerrar sesi[oó]n|sair|esci|выйти)(?!\p{L})|退出|登出|ログアウト|로그아웃|خروج/iu,
 };
 const PATHS = {
   login: /(^|[/_.-])(log-?in|sign-?in|signin|auth|session|anmelden|connexion)([/_.?-]|$)/i,
@@ -29,15 +32,18 @@ const PATHS = {
   list: /(^|[/_.-])(list|category|categories|catalog|catalogue|products|shop|archive|tag|tags|items)([/_.?-]|$)/i,
 };
 
-// The largest group of brothers that look alike and each hold a link, a
-// heading or a picture: the rows of a list.
-function largestGroup() {
-  let best = 0;
+// Brothers that look alike and each hold a link, a heading or a picture: the
+// rows of a list. The largest such group, and all of them together. What stands
+// in the frame of the page (navigation, header, footer, asides) is not counted.
+const FRAME = "nav,footer,header,aside,[role=navigation],[role=complementary]";
+
+function groupsOf() {
+  let largest = 0;
+  let rows = 0;
   for (const parent of document.querySelectorAll("ul,ol,main,section,div,tbody,table,[role=list],[role=grid],[role=feed]")) {
     if (spent())
       break;
-    const n = parent.childElementCount;
-    if (n <= best || n < 5 || parent.closest("nav,footer,header,[role=navigation]"))
+    if (parent.childElementCount < 4 || parent.closest(FRAME))
       continue;
     const groups = new Map();
     let seen = 0;
@@ -46,39 +52,88 @@ function largestGroup() {
         break;
       const sign = child.localName + "." + (child.classList[0] || "");
       if (/^(p|br|h\d|script|style|hr|option)\./.test(sign) ||
-          !child.querySelector("a[href],h2,h3,h4,img"))
+          !(child.matches("a[href]") || child.querySelector("a[href],h2,h3,h4,img")))
         continue;
-      const size = (groups.get(sign) || 0) + 1;
-      groups.set(sign, size);
-      best = Math.max(best, size);
+      groups.set(sign, (groups.get(sign) || 0) + 1);
     }
-    if (seen > 300 && best >= 300)
-      best = n;
+    for (const size of groups.values()) {
+      largest = Math.max(largest, size);
+      rows += size >= 4 ? size : 0;
+    }
+    if (seen > 300 && largest >= 300)
+      largest = parent.childElementCount;
   }
-  return best;
+  // Rows that are only lines.
+  for (const pre of document.querySelectorAll("pre"))
+    largest = Math.max(largest, spent() ? 0 : pre.querySelectorAll("a[href]").length);
+  return {largest, rows: Math.max(rows, largest)};
 }
 
+const INLINE = new Set(["a", "abbr", "b", "bdi", "bdo", "cite", "code", "em", "font", "i", "kbd",
+  "mark", "q", "s", "small", "span", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr"]);
+const NO_TEXT = new Set(["script", "style", "noscript", "template", "option", "textarea",
+  "button", "svg", "math"]);
+const LONG = 80;
+
+// A block that introduces something else: beside it stands a heading that is
+// a link, or it is itself inside a link.
+function isTeaser(block) {
+  const box = block.parentElement;
+  return block.closest("a[href]") !== null || (box !== null && !/^(body|main)$/.test(box.localName) &&
+    box.querySelector(":scope > :is(h2,h3,h4) a[href],:scope > a[href] > :is(h2,h3,h4)," +
+      ":scope > header :is(h2,h3,h4) a[href]") !== null);
+}
+
+// The text of the page by blocks, whatever their tags: how much there is, how
+// much of it are links, and how much is prose, that is blocks of some length
+// that are not mostly links and tell something themselves. together: blocks of
+// prose that follow one another, in one parent or each in a box of its own.
 function proseOf() {
-  const prose = {long: 0, together: 0, chars: 0, linkChars: 0};
-  const inParent = new Map();
-  for (const p of document.querySelectorAll("p")) {
-    if (spent())
-      break;
-    const n = clean(p.textContent).length;
-    // A Chinese or Japanese character says about as much as three letters.
-    const weight = /[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]/.test(p.textContent) ? 3 * n : n;
-    prose.chars += weight;
-    if (weight < 80)
+  const blocks = new Map();
+  const prose = {long: 0, together: 0, chars: 0, all: 0, linkChars: 0};
+  const walker = document.createTreeWalker(document.body || document, NodeFilter.SHOW_TEXT);
+  for (let text = walker.nextNode(); text !== null && !spent(); text = walker.nextNode()) {
+    let n = text.length < 400 ? text.data.trim().length : text.length;
+    let block = text.parentElement;
+    if (n === 0 || NO_TEXT.has(block.localName))
       continue;
-    const brothers = (inParent.get(p.parentNode) || 0) + 1;
-    inParent.set(p.parentNode, brothers);
-    prose.together = Math.max(prose.together, brothers);
-    prose.long++;
+    // A Chinese or Japanese character says about as much as three letters.
+    if (/[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]/.test(text.data))
+      n *= 3;
+    let linked = false;
+    for (; INLINE.has(block.localName) && block.parentElement; block = block.parentElement)
+      linked = linked || block.localName === "a";
+    prose.all += n;
+    prose.linkChars += linked ? n : 0;
+    const sum = blocks.get(block) || {n: 0, links: 0};
+    sum.n += n;
+    sum.links += linked ? n : 0;
+    blocks.set(block, sum);
   }
-  for (const a of document.querySelectorAll("a[href]")) {
-    if (spent())
-      break;
-    prose.linkChars += Math.min(a.textContent.trim().length, 200);
+  const near = new Map();
+  const count = (el) => {
+    near.set(el, (near.get(el) || 0) + 1);
+    prose.together = Math.max(prose.together, near.get(el));
+  };
+  const long = [...blocks].filter(([, sum]) => sum.n >= LONG && sum.links <= sum.n / 2);
+  const inBox = new Map();
+  for (const [block] of long)
+    inBox.set(block.parentElement, (inBox.get(block.parentElement) || 0) + 1);
+  prose.long = long.length;
+  for (const [block, sum] of long) {
+    // An introduction is short; a heading with an anchor stands in any text.
+    if (inBox.get(block.parentElement) <= 3 && isTeaser(block))
+      continue;
+    prose.chars += sum.n;
+    const parent = block.parentElement;
+    if (parent) {
+      count(parent);
+      if (parent.childElementCount === 1 && parent.parentElement)
+        count(parent.parentElement);
+    }
+    // Lines parted by br are paragraphs, too.
+    for (let i = 1; i < block.getElementsByTagName("br").length && i < 12; i += 2)
+      count(block);
   }
   return prose;
 }
@@ -93,13 +148,14 @@ function linkedTypes() {
 function signalsOf(items) {
   const s = {passwords: 0, newPassword: false, currentPassword: false, text: 0, selects: 0,
     areas: 0, toggles: 0, search: null, card: 0, address: 0, to: 0, subject: 0, editor: 0,
-    email: 0, boxes: 0};
+    email: 0, boxes: 0, username: 0};
+  const radios = new Set();
   for (const {el, role, region} of items) {
     if (role === "link" || role === "button")
       continue;
     const ac = (el.getAttribute("autocomplete") || "").toLowerCase();
-    const hint = [el.name, el.id, el.getAttribute("placeholder"), el.getAttribute("aria-label")]
-      .join(" ");
+    const name = nameOf(el, role).slice(0, 80);
+    const hint = [el.name, el.id, el.getAttribute("placeholder"), name].join(" ");
     if (el.type === "password") {
       s.passwords++;
       s.newPassword = s.newPassword || ac.includes("new-password");
@@ -120,10 +176,14 @@ function signalsOf(items) {
       s.address++;
     if (el.type === "email" || ac.includes("email") || ac.includes("username"))
       s.email++;
-    if (/^(to|recipients?|an|cc|bcc)$/i.test(el.name || el.id || ""))
+    if (ac.includes("username"))
+      s.username++;
+    if (WORDS.to.test(el.name || el.id || "") || WORDS.to.test(name))
       s.to++;
-    if (/subject|betreff|objet|asunto|assunto|主题|件名/i.test(hint))
+    if (WORDS.subject.test(hint))
       s.subject++;
+    if (role === "radio")
+      radios.add(el.name || el.closest("fieldset,[role=radiogroup]") || el.parentElement);
     if (role === "checkbox" || role === "switch")
       s.toggles++;
     if (role === "checkbox")
@@ -136,6 +196,7 @@ function signalsOf(items) {
     else if (role === "textbox" || role === "spinbutton")
       s.text++;
   }
+  s.choices = radios.size;
   return s;
 }
 
@@ -152,17 +213,21 @@ function pageType(items, counts) {
   const ld = linkedTypes();
   const s = signalsOf(items);
   const prose = proseOf();
-  const group = largestGroup();
-  const bodyChars = clean(document.body ? document.body.textContent.slice(0, 200000) : "").length;
-  const fields = s.text + s.areas + s.selects + s.toggles;
+  const {largest: group, rows} = groupsOf();
+  const bodyChars = prose.all;
+  const fields = s.text + s.areas + s.selects + s.toggles + s.choices;
   const query = queryOf();
   const linkShare = bodyChars > 0 ? prose.linkChars / bodyChars : 0;
+  const told = bodyChars > 0 ? prose.chars / bodyChars : 0;
+  // A page that only asks who one is, and for the rest on the next.
+  const asksName = s.passwords === 0 && fields >= 1 && fields <= 2 && WORDS.login.test(head) &&
+    (s.username > 0 || s.email > 0);
   const teasers = document.querySelectorAll("h2 a,h3 a,h4 a,a h2,a h3,a h4").length;
   const paged = document.querySelector('[rel=next],[rel=prev],[class*=pagination],[class*=pager],nav[aria-label*="age"]') !== null;
   const has = (kind) => WORDS[kind].test(head);
   const yes = (cond, points) => (cond ? points : 0);
   const score = {
-    login: s.passwords === 0 ? 0 : 5 + yes(s.currentPassword, 3) + yes(has("login"), 2) +
+    login: s.passwords === 0 ? (asksName ? 5 + yes(s.username > 0, 2) : 0) : 5 + yes(s.currentPassword, 3) + yes(has("login"), 2) +
       yes(PATHS.login.test(path), 2) + yes(WORDS.login.test(buttons), 2) +
       yes(s.passwords > 1, -5) + yes(s.newPassword, -5) + yes(fields > 5, -3) +
       yes(has("register"), -2) + yes(has("settings"), -2) + yes(s.card > 0, -4),
@@ -184,17 +249,18 @@ function pageType(items, counts) {
       yes(has("contact"), 3) + yes((counts.form || 0) > 0, 1) + yes(WORDS.send.test(buttons), 1) +
       yes(prose.long > 5, -4) + yes(group > 15, -3) + yes(s.passwords > 0, -3),
     article: yes(counts.article === 1, 2) + yes(prose.together >= 3, 3) + yes(prose.together >= 6, 2) +
-      yes(prose.chars > 3000, 1) + yes(/article|blog/.test(ogType), 3) +
+      yes(prose.chars > 3000, 1) + yes(told > 0.5, 2) + yes(told > 0.3 && prose.chars > 6000, 3) +
+      yes(/article|blog/.test(ogType), 3) +
       yes(["Article", "NewsArticle", "BlogPosting", "ReportageNewsArticle", "ScholarlyArticle"]
         .some((t) => ld.has(t)), 3) +
       yes(document.querySelector("time[datetime],meta[name=author],meta[property='article:published_time'],[rel=author]") !== null, 1) +
       yes(linkShare < 0.3, 1) + yes(h1 !== null, 1) + yes(PATHS.article.test(path), 1) +
-      yes(group > 20 && prose.chars < 4000, -4) + yes((counts.article || 0) > 3, -3) +
+      yes(group > 20 && told < 0.3, -4) + yes((counts.article || 0) > 3, -3) +
       yes(prose.together < 2, -4),
-    list: yes(group >= 5, 2) + yes(group >= 10, 3) + yes(group >= 20, 2) +
-      yes(linkShare > 0.5, 2) + yes((counts.article || 0) >= 3, 2) + yes(paged, 1) + yes(teasers >= 8, 2) +
+    list: yes(group >= 5, 2) + yes(rows >= 10, 3) + yes(rows >= 20, 2) +
+      yes(linkShare > 0.5, 2) + yes((counts.article || 0) >= 3, 2) + yes(paged, 1) + yes(teasers >= 5, 2) +
       yes(ld.has("ItemList") || ld.has("CollectionPage"), 3) + yes(PATHS.list.test(path), 1) +
-      yes(prose.together > 5 && group < 20, -4) + yes(query !== "", -2),
+      yes(prose.together >= 3 && told > 0.5, -5) + yes(prose.together >= 6 && told > 0.3, -4) + yes(query !== "", -2),
     email_inbox: !has("inbox") && !PATHS.inbox.test(path) ? 0 : yes(has("inbox"), 4) + yes(WORDS.inbox.test(links), 2) + yes(PATHS.inbox.test(path), 2) +
       yes(WORDS.compose.test(buttons + links), 3) + yes(s.boxes >= 5 && group >= 5, 2) +
       yes(group < 5 && (counts.table || 0) === 0 && (counts.listitem || 0) < 5, -6),

@@ -198,7 +198,7 @@ main(void)
 	const char *why = "";
 	struct page *p;
 
-	if (!visit_start(LIVE_SHELL, &why)) {
+	if (!visit_start(LIVE_SHELL, NULL, &why)) {
 		printf("1..0 # SKIP %s\n", why);
 		return 0;
 	}

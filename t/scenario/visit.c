@@ -164,9 +164,10 @@ visit_json_is(const char *path, const char *want)
 		v = json_is_array(v)
 		    ? json_arr_get(v, (size_t)(int)strtol(word, NULL, 10))
 		    : json_obj_get(v, word);
-	if (json_is_string(v))
+	if (json_is_string(v)) {
+		(void)json_str_copy(v, got, sizeof(got));
 		same = json_str_eq(v, want);
-	else {
+	} else {
 		const uint8_t *raw;
 		size_t len;
 
@@ -189,13 +190,13 @@ visit_extract(struct page *p, struct page_extract_options opts)
 }
 
 bool
-visit_start(enum live_program program, const char **ret_why)
+visit_start(enum live_program program, const char *pages, const char **ret_why)
 {
 	static const struct browser_options options = { .allow_data_urls =
 							    true };
 
 	memset(&visit, 0, sizeof(visit));
-	if (!live_site_start(&visit.site, NULL, ret_why))
+	if (!live_site_start(&visit.site, pages, ret_why))
 		return false;
 	if (!live_browser_start(&visit.chrome, program, ret_why)) {
 		live_site_stop(&visit.site);

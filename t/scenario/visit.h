@@ -39,8 +39,11 @@ struct visit {
 
 extern struct visit visit;
 
-/* Starts both and waits for the first answer; false with a reason to skip. */
-bool visit_start(enum live_program, const char **ret_why);
+/*
+ * Starts both, the site with a directory of pages (NULL: the demo's), and waits
+ * for the first answer; false with a reason to skip.
+ */
+bool visit_start(enum live_program, const char *pages, const char **ret_why);
 void visit_end(void);
 
 /* Runs the loop until a callback has come. */
