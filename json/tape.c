@@ -54,23 +54,29 @@ fail_syntax(struct parser *ps, const char *why)
 	return fail(ps, JSON_ERROR_SYNTAX, why);
 }
 
+/* The first guess spares a text as browsers write it all further ones. */
 static bool
+grow(struct parser *ps)
+{
+	size_t cap = ps->cap == 0 ? (size_t)(ps->end - ps->p) / 8 + 16
+				  : ps->cap + ps->cap / 2;
+	uint64_t *tape = reallocarray(ps->doc->tape, cap, sizeof(*tape));
+
+	if (tape == NULL) {
+		fail(ps, JSON_ERROR_MEMORY, "out of memory");
+		return false;
+	}
+	ps->doc->tape = tape;
+	ps->cap = cap;
+	return true;
+}
+
+static inline bool
 push(struct parser *ps, uint64_t token)
 {
-	struct json_doc *doc = ps->doc;
-
-	if (doc->ntokens == ps->cap) {
-		size_t cap = ps->cap + ps->cap / 2 + 16;
-		uint64_t *tape = reallocarray(doc->tape, cap, sizeof(*tape));
-
-		if (tape == NULL) {
-			fail(ps, JSON_ERROR_MEMORY, "out of memory");
-			return false;
-		}
-		doc->tape = tape;
-		ps->cap = cap;
-	}
-	doc->tape[doc->ntokens++] = token;
+	if (ps->doc->ntokens == ps->cap && !grow(ps))
+		return false;
+	ps->doc->tape[ps->doc->ntokens++] = token;
 	return true;
 }
 
@@ -118,7 +124,7 @@ check_escape(struct parser *ps)
 }
 
 /* p is behind the opening quote, and is left behind the closing one. */
-static bool
+static inline bool
 scan_string(struct parser *ps)
 {
 	const uint8_t *start = ps->p;
@@ -318,7 +324,7 @@ step_value(struct parser *ps)
 	}
 }
 
-static enum state
+static inline enum state
 step_key(struct parser *ps)
 {
 	if (ps->p == ps->end || *ps->p != '"')
@@ -333,7 +339,7 @@ step_key(struct parser *ps)
 	return STATE_VALUE;
 }
 
-static enum state
+static inline enum state
 step_after(struct parser *ps)
 {
 	bool array;
@@ -354,7 +360,7 @@ step_after(struct parser *ps)
 	    ps, array ? "expected ',' or ']'" : "expected ',' or '}'");
 }
 
-static enum state
+static inline enum state
 step(struct parser *ps, enum state state)
 {
 	skip_space(ps);
