@@ -85,15 +85,19 @@ allow_owner(int dirfd, const char *name)
 static int
 trash_put(const struct dirs *d, int dirfd, const char *name)
 {
+	bool allowed = false;
 	char to[64];
 
-	/* A directory must be writable to change parents. */
-	allow_owner(dirfd, name);
 	do {
 		snprintf(to, sizeof(to), "%lx", trash_count++);
 		if (renameat2(dirfd, name, d->trash_fd, to, RENAME_NOREPLACE) ==
 		    0)
 			return 0;
+		/* A directory must be writable to change parents. */
+		if (errno == EACCES && !allowed) {
+			allowed = allow_owner(dirfd, name);
+			errno = allowed ? EEXIST : EACCES;
+		}
 	} while (errno == EEXIST);
 	return errno;
 }
@@ -149,6 +153,14 @@ profiles_discard_all(const struct dirs *d)
 	closedir(dir);
 }
 
+/* Removes a file or an empty directory. */
+static bool
+entry_remove(int dirfd, const struct dirent *e)
+{
+	return unlinkat(dirfd, e->d_name,
+		   e->d_type == DT_DIR ? AT_REMOVEDIR : 0) == 0;
+}
+
 /*
  * Empties one directory of the trash. Directories in it are moved to the top
  * instead of being entered, so that depth costs nothing. Returns whether
@@ -169,7 +181,7 @@ trash_empty(const struct dirs *d, const char *name, int *budget)
 		if (is_dots(e->d_name))
 			continue;
 		(*budget)--;
-		if (unlinkat(dirfd(dir), e->d_name, 0) == 0 ||
+		if (entry_remove(dirfd(dir), e) ||
 		    trash_put(d, dirfd(dir), e->d_name) == 0)
 			moved = true;
 	}
@@ -191,8 +203,11 @@ trash_step(const struct dirs *d)
 		if (is_dots(e->d_name))
 			continue;
 		budget--;
-		if (unlinkat(d->trash_fd, e->d_name, 0) == 0 ||
-		    trash_empty(d, e->d_name, &budget))
+		if (entry_remove(d->trash_fd, e)) {
+			moved = true;
+			continue;
+		}
+		if (trash_empty(d, e->d_name, &budget))
 			moved = true;
 		if (unlinkat(d->trash_fd, e->d_name, AT_REMOVEDIR) == 0)
 			moved = true;
