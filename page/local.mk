@@ -93,6 +93,18 @@ t_scenario_pageframe_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/t/scenario
 t_scenario_pageframe_test_LDADD = $(PAGE_TEST_LIBS)
 TESTS += t/scenario/pageframe_test
 
+check_PROGRAMS += t/scenario/pagefull_test
+t_scenario_pagefull_test_SOURCES = \
+	t/scenario/live.c \
+	t/scenario/live.h \
+	t/scenario/pagefull_test.c \
+	t/scenario/visit.c \
+	t/scenario/visit.h \
+	t/unit/tap.h
+t_scenario_pagefull_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/t/scenario
+t_scenario_pagefull_test_LDADD = $(PAGE_TEST_LIBS)
+TESTS += t/scenario/pagefull_test
+
 check_PROGRAMS += t/scenario/pagetype_test
 t_scenario_pagetype_test_SOURCES = \
 	t/scenario/live.c \
