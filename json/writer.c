@@ -1,4 +1,3 @@
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -176,8 +175,16 @@ json_write_str(struct json_writer *w, const char *text)
 void
 json_write_int64(struct json_writer *w, int64_t n)
 {
+	uint64_t left = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+	char digits[24], *p = digits + sizeof(digits);
+
 	begin_value(w);
-	buf_addf(w->out, "%" PRId64, n);
+	do
+		*--p = (char)('0' + left % 10);
+	while ((left /= 10) != 0);
+	if (n < 0)
+		*--p = '-';
+	buf_add(w->out, p, (size_t)(digits + sizeof(digits) - p));
 }
 
 void
