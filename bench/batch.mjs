@@ -125,7 +125,8 @@ class Service {
   noteFlags(pid) {
     if (this.flags)
       return;
-    const argv = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+    // Chromium writes its title with blanks between the arguments.
+    const argv = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split(/[\0 ]/);
     if (argv.length > 5 && !argv.some(a => a.startsWith('--type=')))
       this.flags = argv.slice(1).filter(a => a &&
         a !== '--remote-debugging-pipe' && !a.startsWith('--user-data-dir'))
