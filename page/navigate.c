@@ -72,9 +72,10 @@ static void
 load_on_commit(struct page *p)
 {
 	p->load.committed = true;
-	if (p->scripts_off)
+	if (p->scripts_off) {
+		p->load.scripting = p->load.asking = p->load.waiting = false;
 		page_pause(p, p->load.opts.load_grace_ms);
-	else
+	} else
 		load_start_script(p);
 }
 
