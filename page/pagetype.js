@@ -92,7 +92,10 @@ function proseOf() {
   const blocks = new Map();
   const prose = {long: 0, together: 0, chars: 0, all: 0, linkChars: 0};
   const walker = document.createTreeWalker(document.body || document, NodeFilter.SHOW_TEXT);
-  for (let text = walker.nextNode(); text !== null && !spent(); text = walker.nextNode()) {
+  // So much of a page says what it is. All parts of an extraction share one
+  // limit of work, and this must not use it up.
+  let left = 20000;
+  for (let text = walker.nextNode(); text !== null && --left > 0; text = walker.nextNode()) {
     let n = text.length < 400 ? text.data.trim().length : text.length;
     let block = text.parentElement;
     if (n === 0 || NO_TEXT.has(block.localName))
