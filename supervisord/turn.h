@@ -5,7 +5,7 @@
 #ifndef SUPERVISORD_TURN_H
 #define SUPERVISORD_TURN_H
 
-#define TURN_LATER_MS 400
+#define TURN_LATER_MS 200
 
 struct event_base;
 struct store;
