@@ -128,7 +128,7 @@ sub check_continued {
 
 sub check_failed {
 	my ($i, $run, $name) = @_;
-	my $r = wait_ended($i, $run, 10);
+	my $r = wait_ended($i, $run, 30);
 
 	is($r->{status}, 'failed', "$name: the run fails") or diag $i->log;
 	like($r->{error}{errorCode} // '', qr/^(PAGE_CRASHED|EXECUTION_ERROR)$/,

@@ -43,7 +43,7 @@ sub get {
 
 sub until_status {
 	my ($c, $run, $status) = @_;
-	return wait_until(30, sub {
+	return wait_until(120, sub {
 		my $r = get($c, $run);
 		return $r->{status} eq $status && $r;
 	});
@@ -52,7 +52,7 @@ sub until_status {
 # Its items are journaled and it holds.
 sub until_done {
 	my ($c, $run, $n) = @_;
-	return wait_until(30, sub {
+	return wait_until(120, sub {
 		my $r = get($c, $run);
 		return $r->{progress}{doneSteps} >= $n && $r;
 	});
