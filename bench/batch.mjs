@@ -1,7 +1,9 @@
 // batch: pages per second and controller CPU of one batch of 100 local pages,
 // ours against its peers, in turns within one run.
 //   node batch.mjs BUILDDIR [--rounds N] [--tabs 1,3,5] [--sites 1|20]
-//                           [--browser FILE] [--only NAME,...]
+//                           [--browser FILE] [--chromium FILE] [--only NAME,...]
+// Puppeteer drives the full Chromium, as for its users, and in rows of its own
+// the headless shell that the service and the bare loop use.
 // Ratios within one run are what counts; absolute figures belong to a machine.
 import { spawn, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -29,6 +31,7 @@ const tabCounts = option('tabs', '1,3,5').split(',').map(Number);
 const sites = Number(option('sites', '1'));
 const browser =
   option('browser', '/usr/lib/chromium/chromium-headless-shell');
+const chromium = option('chromium', '/usr/lib/chromium/chromium');
 const only = option('only', '').split(',').filter(Boolean);
 const work = mkdtempSync(join(tmpdir(), 'browsertask-bench.'));
 const children = new Set();
@@ -191,15 +194,19 @@ async function main() {
   const service = new Service();
   await service.start();
 
+  const puppeteer = (program, tabs, how) => peer(process.execPath,
+    ['puppeteer-batch.mjs', program, tabs, urlFile, script, how]);
   const contenders = {
     'browsertaskd': tabs => service.batch(urlFile, tabs),
     'bare loop': tabs => peer(join(build, 'bench/bareloop'),
       ['-b', browser, '-k', tabs, '-u', urlFile, '-s', script, '--',
         ...service.flags]),
-    'puppeteer, page per URL': tabs => peer(process.execPath,
-      ['puppeteer-batch.mjs', browser, tabs, urlFile, script, 'fresh']),
-    'puppeteer, kept pages': tabs => peer(process.execPath,
-      ['puppeteer-batch.mjs', browser, tabs, urlFile, script, 'kept']),
+    'puppeteer, page per URL': tabs => puppeteer(chromium, tabs, 'fresh'),
+    'puppeteer, kept pages': tabs => puppeteer(chromium, tabs, 'kept'),
+    'puppeteer on the shell, page per URL':
+      tabs => puppeteer(browser, tabs, 'fresh'),
+    'puppeteer on the shell, kept pages':
+      tabs => puppeteer(browser, tabs, 'kept'),
   };
   const names = Object.keys(contenders)
     .filter(name => only.length === 0 || only.some(o => name.startsWith(o)));
