@@ -303,6 +303,14 @@ chan_hold_reading(struct chan *c, bool hold)
 		event_active(c->kick, EV_TIMEOUT, 0);
 }
 
+void
+chan_drain(struct chan *c)
+{
+	MAGIC_CHECK(c, CHAN_MAGIC);
+	if (!c->closed && c->tp->drain != NULL)
+		c->tp->drain(c->t);
+}
+
 /* Queues what is in c->out, if encoding it went well. */
 static enum chan_status
 chan_push(struct chan *c, bool encoded)

@@ -81,6 +81,11 @@ const struct chan_peer *chan_peer(const struct chan *);
 size_t chan_queue_bytes(const struct chan *);
 /* Back-pressure: while held, nothing is read and no message delivered. */
 void chan_hold_reading(struct chan *, bool hold);
+/*
+ * Delivers, before it returns, all packets of a peer that has ended, and its
+ * end. Not for a living peer, which could write for ever; streams ignore it.
+ */
+void chan_drain(struct chan *);
 
 /* Sends a request; its answer carries *ret_seq (1 and up). */
 enum chan_status

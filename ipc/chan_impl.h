@@ -30,6 +30,8 @@ struct chan_transport {
 	void (*read_on)(struct transport *, bool on);
 	/* Delivers what was read before a pause. */
 	void (*resume)(struct transport *);
+	/* Delivers all that lies in the socket. NULL for streams. */
+	void (*drain)(struct transport *);
 };
 
 extern const struct chan_transport chan_stream;

@@ -3,6 +3,7 @@
  * A packet is whole or absent, so that a restart never leaves a torn stream.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -80,20 +81,31 @@ packet_take(struct transport *t)
 }
 
 static void
-packet_readable(evutil_socket_t fd, short what, void *arg)
+packet_read(struct transport *t, int most)
 {
-	struct transport *t = arg;
 	struct chan *c = t->c;
 	size_t len;
 
 	chan_enter(c);
-	for (int i = 0; i < PACKETS_PER_TURN && chan_wants(c); i++) {
+	for (int i = 0; i < most && chan_wants(c); i++) {
 		len = packet_take(t);
 		if (len == 0)
 			break;
 		chan_deliver(c, c->in.data, len);
 	}
 	chan_leave(c);
+}
+
+static void
+packet_readable(evutil_socket_t fd, short what, void *arg)
+{
+	packet_read(arg, PACKETS_PER_TURN);
+}
+
+static void
+packet_drain(struct transport *t)
+{
+	packet_read(t, INT_MAX);
 }
 
 static void
@@ -211,4 +223,5 @@ const struct chan_transport chan_packet = {
 	.queued = packet_queued,
 	.read_on = packet_read_on,
 	.resume = packet_resume,
+	.drain = packet_drain,
 };

@@ -107,6 +107,10 @@ worker_on_reaped(void *ctx, const struct launch_reaped *r)
 
 	log_info("%s: cell %u: reaped: %s, status %d", w->name, w->cell_id,
 	    launch_cause_name((enum launch_cause)r->cause), r->status);
+	/* What it wrote before it ended may still lie in its socket. */
+	w->reaped = true;
+	if (w->chan != NULL)
+		chan_drain(w->chan);
 	if (r->cause == LAUNCH_SPAWN_FAILED && end->code == ERR_NONE) {
 		end->code = ERR_SPAWN_FAILED;
 		snprintf(end->text, sizeof(end->text), "%s: %s",

@@ -44,6 +44,8 @@ worker_kill(struct worker *w, enum err_code code, const char *text)
 	w->state = WS_DOOMED;
 	event_del(w->timer);
 	event_del(w->pulse);
+	if (w->reaped)
+		return;
 	link_kill(w->sup->link, w->cell_id);
 	log_info("%s: cell %u: killing: %s", w->name, w->cell_id, text);
 }
