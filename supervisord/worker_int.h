@@ -56,7 +56,7 @@ struct worker {
 	int64_t heard_ms;
 	int64_t pings;
 	bool browser_gone;
-	bool reaped; /* nothing of it is left; only its last words are read */
+	bool reaped;   /* nothing of it is left; only its last words are read */
 	bool stopping; /* the grace timer must not be put off */
 	struct worker_end end;
 };
