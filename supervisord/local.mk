@@ -16,8 +16,10 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/change.h \
 	supervisord/client.c \
 	supervisord/client.h \
+	supervisord/client_int.h \
 	supervisord/describe.c \
 	supervisord/describe.h \
+	supervisord/doors.c \
 	supervisord/envelope.c \
 	supervisord/envelope.h \
 	supervisord/feed.c \
@@ -30,6 +32,7 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/lines.h \
 	supervisord/link.c \
 	supervisord/link.h \
+	supervisord/methods.c \
 	supervisord/options.c \
 	supervisord/options.h \
 	supervisord/outcome.c \

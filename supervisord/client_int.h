@@ -1,0 +1,63 @@
+/*
+ * client_int: what accepting, methods and connections of clients share; nothing
+ * else includes it.
+ */
+#ifndef SUPERVISORD_CLIENT_INT_H
+#define SUPERVISORD_CLIENT_INT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+
+#include "ipc/chan.h"
+#include "supervisord/client.h"
+
+struct evconnlistener;
+struct event;
+
+/*
+ * One of the two sockets. Each has places of its own, so that no crowd of
+ * clients keeps an administrator out.
+ */
+struct door {
+	struct clients *all;
+	struct evconnlistener *listener;
+	struct event *resume; /* accepting, after a pause */
+	size_t count, most;   /* clients that came in by it */
+	bool paused;
+	bool admin;
+};
+
+struct client {
+	TAILQ_ENTRY(client) entry;
+	struct door *door;
+	struct chan *chan;
+	struct watch_list watches;
+	struct event *hello; /* until when it must have come */
+	uid_t uid;
+	bool doomed;
+	char name[65];
+};
+
+TAILQ_HEAD(client_list, client);
+
+struct clients {
+	struct sup *sup;
+	struct door doors[2]; /* clients, administrators */
+	struct event *reap;   /* frees those that were dropped */
+	struct client_list live, doomed;
+	bool own_uid_only; /* started by an ordinary user */
+};
+
+/* Takes the connected socket. NULL: it was closed. */
+struct client *client_new(struct door *, int fd);
+void client_free(struct client **);
+
+/* A request that is permitted. */
+void methods_call(struct client *, const struct ipc_msg *);
+/* One that is not, or that nobody knows. */
+void
+methods_refuse(struct client *, const struct ipc_msg *, const char *reason);
+
+#endif

@@ -1,0 +1,193 @@
+/*
+ * The two sockets of supervisord: accepts clients and administrators within
+ * limits, and frees those that are over. Who a client is was told by the kernel
+ * before one of its bytes was read.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+#include <event2/listener.h>
+
+#include "common/log.h"
+#include "supervisord/client_int.h"
+#include "supervisord/sup.h"
+
+#define LISTEN_BACKLOG  256
+#define ACCEPT_PAUSE_MS 250
+#define ADMINS_MAX      16 /* of FD_RESERVE in main.c */
+
+/* Out of descriptors or of places: the listening queue waits meanwhile. */
+static void
+door_pause(struct door *d, const char *why)
+{
+	struct timeval tv = { .tv_usec = ACCEPT_PAUSE_MS * 1000 };
+
+	if (!d->paused)
+		log_warn("%s: accepting none for a while: %s",
+		    d->admin ? "administrators" : "clients", why);
+	evconnlistener_disable(d->listener);
+	d->paused = true;
+	event_add(d->resume, &tv);
+}
+
+static void
+door_on_resume(evutil_socket_t fd, short what, void *arg)
+{
+	struct door *d = arg;
+
+	if (d->paused && d->count < d->most) {
+		evconnlistener_enable(d->listener);
+		d->paused = false;
+	}
+}
+
+static void
+clients_on_reap(evutil_socket_t fd, short what, void *arg)
+{
+	struct clients *cs = arg;
+	struct client *c;
+
+	while ((c = TAILQ_FIRST(&cs->doomed)) != NULL)
+		client_free(&c);
+	for (int i = 0; i < 2; i++)
+		door_on_resume(-1, 0, &cs->doors[i]);
+}
+
+/* As a system service, the socket file's mode has decided already. */
+static bool
+client_is_welcome(const struct client *c)
+{
+	return !c->door->all->own_uid_only || c->uid == geteuid() ||
+	    c->uid == 0;
+}
+
+/* The launcher made the socket: as root, or as the very user we run as. */
+static bool
+socket_is_own(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == -1 || st.st_uid == geteuid();
+}
+
+static void
+client_on_no_hello(evutil_socket_t fd, short what, void *arg)
+{
+	client_drop(arg, "it did not say hello");
+}
+
+static bool
+client_await_hello(struct client *c)
+{
+	struct sup *sup = c->door->all->sup;
+	struct timeval tv = { .tv_sec = sup->settings.helloMs / 1000,
+		.tv_usec = sup->settings.helloMs % 1000 * 1000 };
+
+	c->hello = evtimer_new(sup->base, client_on_no_hello, c);
+	return c->hello != NULL && event_add(c->hello, &tv) == 0;
+}
+
+static void
+door_on_accept(struct evconnlistener *l, evutil_socket_t fd,
+    struct sockaddr *sa, int len, void *arg)
+{
+	struct door *d = arg;
+	struct client *c = client_new(d, fd);
+
+	if (c == NULL)
+		return;
+	if (!client_is_welcome(c))
+		client_drop(c, "this uid is not served");
+	else if (!client_await_hello(c))
+		client_drop(c, "no memory");
+	else if (d->count >= d->most)
+		door_pause(d, "all places are taken");
+}
+
+static void
+door_on_accept_error(struct evconnlistener *l, void *arg)
+{
+	door_pause(arg, strerror(errno));
+}
+
+struct clients *
+clients_new(struct sup *sup)
+{
+	struct clients *cs = calloc(1, sizeof(*cs));
+	bool good;
+
+	if (cs == NULL)
+		return NULL;
+	cs->sup = sup;
+	TAILQ_INIT(&cs->live);
+	TAILQ_INIT(&cs->doomed);
+	cs->reap = event_new(sup->base, -1, 0, clients_on_reap, cs);
+	good = cs->reap != NULL;
+	for (int i = 0; i < 2; i++) {
+		struct door *d = &cs->doors[i];
+
+		d->all = cs;
+		d->admin = i == 1;
+		d->most =
+		    d->admin ? ADMINS_MAX : (size_t)sup->settings.maxClients;
+		d->resume = evtimer_new(sup->base, door_on_resume, d);
+		good = good && d->resume != NULL;
+	}
+	if (!good)
+		clients_free(&cs);
+	return cs;
+}
+
+int
+clients_listen(struct clients *cs, int client_fd, int admin_fd)
+{
+	const int fds[2] = { client_fd, admin_fd };
+
+	cs->own_uid_only = socket_is_own(client_fd);
+	for (int i = 0; i < 2; i++) {
+		struct door *d = &cs->doors[i];
+
+		if (evutil_make_socket_nonblocking(fds[i]) == -1)
+			return errno;
+		d->listener = evconnlistener_new(cs->sup->base, door_on_accept,
+		    d, LEV_OPT_CLOSE_ON_EXEC, LISTEN_BACKLOG, fds[i]);
+		if (d->listener == NULL)
+			return errno == 0 ? ENOMEM : errno;
+		evconnlistener_set_error_cb(d->listener, door_on_accept_error);
+	}
+	return 0;
+}
+
+void
+clients_free(struct clients **clients)
+{
+	struct clients *cs = *clients;
+	struct client *c;
+
+	if (cs == NULL)
+		return;
+	while ((c = TAILQ_FIRST(&cs->live)) != NULL)
+		client_free(&c);
+	while ((c = TAILQ_FIRST(&cs->doomed)) != NULL)
+		client_free(&c);
+	for (int i = 0; i < 2; i++) {
+		if (cs->doors[i].listener != NULL)
+			evconnlistener_free(cs->doors[i].listener);
+		if (cs->doors[i].resume != NULL)
+			event_free(cs->doors[i].resume);
+	}
+	if (cs->reap != NULL)
+		event_free(cs->reap);
+	free(cs);
+	*clients = NULL;
+}
+
+size_t
+clients_count(const struct clients *cs)
+{
+	return cs->doors[0].count + cs->doors[1].count;
+}

@@ -1,0 +1,90 @@
+/*
+ * The methods of the control protocol, in supervisord: hello, and who handles
+ * the others.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <event2/event.h>
+
+#include "ipc/chan.h"
+#include "supervisord/cancel.h"
+#include "supervisord/client_int.h"
+#include "supervisord/feed.h"
+#include "supervisord/query.h"
+#include "supervisord/readart.h"
+#include "supervisord/reply.h"
+#include "supervisord/submit.h"
+
+static void
+on_hello(struct client *c, uint32_t seq, const struct ipc_params *p)
+{
+	int64_t proto = ipc_int(p, F_PROTO, -1);
+	struct ipc_params answer;
+	char why[160];
+
+	if (proto != IPC_PROTO_CLIENT) {
+		snprintf(why, sizeof(why),
+		    "this service speaks protocol version %d, the client %lld:"
+		    " install matching versions",
+		    IPC_PROTO_CLIENT, (long long)proto);
+		reply_error(c, seq, ERR_INVALID_PARAMETER, NULL, why);
+		chan_finish(c->chan);
+		return;
+	}
+	event_del(c->hello);
+	strlcpy(c->name, ipc_str(p, F_CLIENT), sizeof(c->name));
+	ipc_params_init(&answer, MSG_HELLO_ANSWER);
+	ipc_set_int(&answer, F_PROTO, IPC_PROTO_CLIENT);
+	ipc_set_str(&answer, F_VERSION, PACKAGE_VERSION);
+	ipc_set_str(&answer, F_TRUST, "local");
+	ipc_set_bool(&answer, F_ADMIN, c->door->admin);
+	chan_set_phase(c->chan, PEER_READY);
+	if (chan_answer(c->chan, seq, &answer) != CHAN_OK)
+		client_drop(c, "hello could not be answered");
+}
+
+typedef void
+method_fn(struct client *, uint32_t seq, const struct ipc_params *);
+
+static method_fn *const methods[MSG__MAX] = {
+	[MSG_HELLO] = on_hello,
+	[MSG_TEMPLATE_LIST] = query_templates,
+	[MSG_RUN_SUBMIT] = submit_run,
+	[MSG_RUN_GET] = query_run,
+	[MSG_RUN_LIST] = query_runs,
+	[MSG_RUN_CANCEL] = cancel_run,
+	[MSG_RUN_EVENTS] = feed_poll,
+	[MSG_RUN_FOLLOW] = feed_follow,
+	[MSG_RUN_UNFOLLOW] = feed_unfollow,
+	[MSG_ARTIFACT_GET] = readart_get,
+	[MSG_ARTIFACT_LIST] = readart_list,
+	[MSG_PROFILE_GET] = query_profile,
+};
+
+void
+methods_call(struct client *c, const struct ipc_msg *msg)
+{
+	method_fn *fn = methods[msg->params.msg];
+
+	if (fn != NULL)
+		fn(c, msg->seq, &msg->params);
+	else
+		reply_error(c, msg->seq, ERR_UNKNOWN_METHOD, NULL,
+		    "there is no such method");
+}
+
+void
+methods_refuse(struct client *c, const struct ipc_msg *msg, const char *reason)
+{
+	bool known = msg->params.msg != MSG__MAX;
+	struct ulid id;
+	bool named = known && msg->params.v[F_RUN_ID].set &&
+	    id_parse("run_", ipc_str(&msg->params, F_RUN_ID), &id);
+
+	reply_error(c, msg->seq,
+	    known ? ERR_INVALID_PARAMETER : ERR_UNKNOWN_METHOD,
+	    named ? &id : NULL, reason);
+}
