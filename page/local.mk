@@ -57,6 +57,7 @@ dist-page-vendor: page/readability.stamp
 # With the real browser and the demo site; skipped when there is no browser.
 check_PROGRAMS += t/scenario/page_test
 t_scenario_page_test_SOURCES = \
+	cell/flags.c \
 	t/scenario/live.c \
 	t/scenario/live.h \
 	t/scenario/page_test.c \
@@ -71,6 +72,7 @@ TESTS += t/scenario/page_test
 
 check_PROGRAMS += t/scenario/pagefetch_test
 t_scenario_pagefetch_test_SOURCES = \
+	cell/flags.c \
 	t/scenario/live.c \
 	t/scenario/live.h \
 	t/scenario/pagefetch_test.c \
@@ -83,6 +85,7 @@ TESTS += t/scenario/pagefetch_test
 
 check_PROGRAMS += t/scenario/pageframe_test
 t_scenario_pageframe_test_SOURCES = \
+	cell/flags.c \
 	t/scenario/live.c \
 	t/scenario/live.h \
 	t/scenario/pageframe_test.c \
@@ -95,6 +98,7 @@ TESTS += t/scenario/pageframe_test
 
 check_PROGRAMS += t/scenario/pagefull_test
 t_scenario_pagefull_test_SOURCES = \
+	cell/flags.c \
 	t/scenario/live.c \
 	t/scenario/live.h \
 	t/scenario/pagefull_test.c \
@@ -107,6 +111,7 @@ TESTS += t/scenario/pagefull_test
 
 check_PROGRAMS += t/scenario/pagetype_test
 t_scenario_pagetype_test_SOURCES = \
+	cell/flags.c \
 	t/scenario/live.c \
 	t/scenario/live.h \
 	t/scenario/pagetype_test.c \
@@ -120,6 +125,7 @@ EXTRA_DIST += t/pagetype
 
 check_PROGRAMS += t/scenario/readability_test
 t_scenario_readability_test_SOURCES = \
+	cell/flags.c \
 	t/scenario/live.c \
 	t/scenario/live.h \
 	t/scenario/readability_test.c \

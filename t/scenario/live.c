@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cell/flags.h"
 #include "config.h"
 #include "live.h"
 
@@ -21,59 +22,30 @@ static const char *const live_paths[] = {
 	[LIVE_FULL] = CHROMIUM_DIR "/chromium",
 };
 
-static const char *const browser_args[] = {
-	"chromium",
-	"--remote-debugging-pipe",
-	"--no-first-run",
-	"--site-per-process",
-	"--disable-gpu",
-	"--mute-audio",
-	"--disable-background-networking",
-	"--disable-component-update",
-	"--disable-domain-reliability",
-	"--disable-quic",
-	"--disable-sync",
-	"--disable-background-timer-throttling",
-	"--disable-backgrounding-occluded-windows",
-	"--disable-renderer-backgrounding",
-	"--disable-hang-monitor",
-	"--disable-breakpad",
-	"--password-store=basic",
-	"--blink-settings=imagesEnabled=false",
-	"--disable-remote-fonts",
-	/* Tests reach nobody but this machine. */
-	("--host-resolver-rules=MAP * ^NOTFOUND, EXCLUDE 127.0.0.1, "
-	 "EXCLUDE *.localhost"),
-};
+/* Tests reach nobody but this machine. */
+#define LIVE_RULES                                                   \
+	"--host-resolver-rules=MAP * ^NOTFOUND, EXCLUDE 127.0.0.1, " \
+	"EXCLUDE *.localhost"
 
-/* Beside these, for the whole browser; what it would do unasked is off. */
-static const char *const full_args[] = {
-	"--headless",
-	"--disable-extensions",
-	"--no-startup-window",
-	("--disable-features=Translate,OptimizationHints,MediaRouter,"
-	 "WebUIOmniboxPopup,WebUIOmniboxAimPopup,PreloadTopChromeWebUI"),
+static const enum launch_browser live_kinds[] = {
+	[LIVE_SHELL] = LAUNCH_BROWSER_SHELL,
+	[LIVE_FULL] = LAUNCH_BROWSER_FULL,
 };
-
-#define ARGS_N(a) (sizeof(a) / sizeof((a)[0]))
 
 /* The child's part; only returns by exec or _exit. */
 static void
 live_exec(enum live_program program, const char *dir, int cmd_fd, int answer_fd)
 {
-	char arg[96];
-	const char *argv[ARGS_N(browser_args) + ARGS_N(full_args) + 2];
-	size_t n = ARGS_N(browser_args);
+	char dir_arg[LAUNCH_PATH_BYTES + 32];
+	const char *argv[FLAGS_MAX + 1];
+	size_t n = 0;
 	int null = open("/dev/null", O_RDWR);
 
-	memcpy(argv, browser_args, sizeof(browser_args));
-	if (program == LIVE_FULL) {
-		memcpy(argv + n, full_args, sizeof(full_args));
-		n += ARGS_N(full_args);
-	}
-	snprintf(arg, sizeof(arg), "--user-data-dir=%s", dir);
-	argv[n++] = arg;
-	argv[n] = NULL;
+	flags_fill(live_kinds[program], SPAWN_TEXT_ONLY, dir, dir_arg, argv);
+	while (argv[n] != NULL)
+		n++;
+	argv[n] = LIVE_RULES;
+	argv[n + 1] = NULL;
 	setpgid(0, 0);
 	/* Clear of 3 and 4 first, since either may be one of them. */
 	cmd_fd = fcntl(cmd_fd, F_DUPFD, 10);
