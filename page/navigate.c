@@ -404,6 +404,15 @@ load_on_navigate(struct cdp *cdp, const struct cdp_reply *r, void *arg)
 		load_on_commit(p);
 }
 
+/* Where less time is given, a page that never ends loading is read in it. */
+static int
+load_grace(int timeout_ms)
+{
+	int ms = timeout_ms / 4 + 1;
+
+	return ms < PAGE_GRACE_MS ? ms : PAGE_GRACE_MS;
+}
+
 /* Takes the operation; false when the page is not free for it. */
 static bool
 load_begin(struct page *p, enum page_op op, const char *url,
@@ -422,7 +431,7 @@ load_begin(struct page *p, enum page_op op, const char *url,
 	if (l->opts.stable_timeout_ms <= 0)
 		l->opts.stable_timeout_ms = PAGE_STABLE_MS;
 	if (l->opts.load_grace_ms <= 0)
-		l->opts.load_grace_ms = PAGE_GRACE_MS;
+		l->opts.load_grace_ms = load_grace(l->opts.timeout_ms);
 	l->started_ms = clock_mono_ms();
 	snprintf(l->asked, sizeof(l->asked), "%s", url);
 	p->cb.nav = cb;
@@ -450,7 +459,8 @@ page_navigate(struct page *p, const char *url,
 bool
 page_wait_stable(struct page *p, int timeout_ms, page_nav_cb *cb, void *arg)
 {
-	struct page_nav_options opts = { .stable_timeout_ms = timeout_ms };
+	struct page_nav_options opts = { .stable_timeout_ms = timeout_ms,
+		.load_grace_ms = PAGE_GRACE_MS };
 
 	if (timeout_ms > 0)
 		opts.timeout_ms = timeout_ms + PAGE_GRACE_MS;

@@ -68,7 +68,8 @@ struct page_nav {
 struct page_nav_options {
 	int timeout_ms;        /* 0: PAGE_NAVIGATE_TIMEOUT_MS */
 	int stable_timeout_ms; /* 0: 3000; how long mutations are waited out */
-	int load_grace_ms;     /* 0: 5000; from DOMContentLoaded to going on
+	int load_grace_ms;     /* 0: 5000, or a quarter of timeout_ms if that is
+				* less; from DOMContentLoaded to going on
 				* without the load event (partial) */
 };
 

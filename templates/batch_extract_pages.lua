@@ -55,6 +55,9 @@ local template = {
 			},
 			concurrency = integer(1, 5, 3,
 				"Pages read at the same time."),
+			navigationTimeoutMs = integer(1000, 120000, 30000,
+				"Time a page has to load, in milliseconds; "
+				.. "one that hangs is tried twice."),
 			csv = boolean(false,
 				"Whether to make a CSV artifact, too."),
 		},
@@ -179,24 +182,25 @@ local function cut(text, max)
 	return text:sub(1, last)
 end
 
-local function read_page(tab, url, extract)
-	local nav, err = tab:navigate(url)
+local function read_page(tab, url, inputs)
+	local nav, err = tab:navigate(url,
+		{ timeoutMs = inputs.navigationTimeoutMs })
 	if not nav then
 		return nil, nil, err
 	end
 	local doc
-	doc, err = tab:extract(extract)
+	doc, err = tab:extract(inputs.extract)
 	return nav, doc, err
 end
 
 -- Once more, in a fresh tab, when the page hung or crashed.
-local function read_with_retry(tab, url, extract)
-	local nav, doc, err = read_page(tab, url, extract)
+local function read_with_retry(tab, url, inputs)
+	local nav, doc, err = read_page(tab, url, inputs)
 	if not err or not err.needsFresh then
 		return nav, doc, err, 1
 	end
 	tab:fresh()
-	nav, doc, err = read_page(tab, url, extract)
+	nav, doc, err = read_page(tab, url, inputs)
 	if err and err.needsFresh then
 		tab:fresh()
 	end
@@ -280,7 +284,7 @@ function template.run(ctx)
 		end
 		local started = ctx:clock()
 		local nav, doc, err, attempts =
-			read_with_retry(tab, url, inputs.extract)
+			read_with_retry(tab, url, inputs)
 		local record = make_record(ctx.null, url, nav, doc, err)
 		record.elapsedMs = ctx:clock() - started
 		record.attempts = attempts
