@@ -185,6 +185,14 @@ behave_dom(struct site *s, const struct behaviour *b,
 }
 
 static void
+behave_bomb(struct site *s, const struct behaviour *b,
+    struct evhttp_request *req, const char *path)
+{
+	header_add(req, "Content-Encoding", "gzip");
+	sized_send(s, b, req, 1000000, BIG_MAX, bodies_add_bomb);
+}
+
+static void
 behave_gzip(struct site *s, const struct behaviour *b,
     struct evhttp_request *req, const char *path)
 {

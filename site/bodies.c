@@ -3,6 +3,7 @@
  * cost memory by their size: /big refers to one block again and again.
  */
 #include <stdint.h>
+#include <string.h>
 
 #include <event2/buffer.h>
 
@@ -10,6 +11,9 @@
 
 #define BLOCK_BYTES      65536
 #define GZIP_BLOCK_BYTES 65535
+#define BOMB_BLOCK_BYTES 13
+#define BOMB_BLOCK_GIVES 2064
+#define BOMB_BLOCKS      4096
 
 int
 bodies_add_big(struct evbuffer *out, long n)
@@ -51,6 +55,51 @@ bodies_add_dom(struct evbuffer *out, long n)
 	if (bad)
 		return -1;
 	return evbuffer_add_printf(out, "</main>\n</html>\n") < 0 ? -1 : 0;
+}
+
+/*
+ * 104 bits that give 2064 bytes: eight times the code of length 258 and that
+ * of distance 1, in the fixed code. They go on from the third bit of the
+ * block's first byte, behind the block's head, and end in two bytes of zeros.
+ */
+static void
+bomb_fill(uint8_t *block, size_t size)
+{
+	static const uint8_t code[13] = { 1, 1, 0, 0, 0, 1, 0, 1 };
+
+	memset(block, 0, size);
+	for (size_t bit = 3; bit < 8 * size; bit++)
+		block[bit / 8] |= (uint8_t)(code[(bit - 3) % 13] << bit % 8);
+}
+
+int
+bodies_add_bomb(struct evbuffer *out, long n)
+{
+	static const char page[] =
+	    "<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\">"
+	    "<title>A page that is small when packed</title>\n<p>a";
+	static const uint8_t head[15] = { 0x1f, 0x8b,
+		8, [9] = 3, [11] = sizeof(page) - 1, 0,
+		(uint8_t) ~(sizeof(page) - 1), 0xff };
+	static uint8_t block[BOMB_BLOCKS * BOMB_BLOCK_BYTES];
+	long left = (n + BOMB_BLOCK_GIVES - 1) / BOMB_BLOCK_GIVES;
+	uint8_t first[BOMB_BLOCK_BYTES];
+	int bad;
+
+	_Static_assert(sizeof(page) <= 256, "its length is one byte");
+	bomb_fill(block, sizeof(block));
+	memcpy(first, block, sizeof(first));
+	first[0] |= 3; /* the last block, of the fixed code */
+	bad = evbuffer_add(out, head, sizeof(head)) != 0 ||
+	    evbuffer_add(out, page, sizeof(page) - 1) != 0 ||
+	    evbuffer_add(out, first, sizeof(first)) != 0;
+	for (left--; left > 0 && !bad; left -= BOMB_BLOCKS) {
+		bad = evbuffer_add_reference(out, block,
+			  (size_t)(left < BOMB_BLOCKS ? left : BOMB_BLOCKS) *
+			      BOMB_BLOCK_BYTES,
+			  NULL, NULL) != 0;
+	}
+	return bad || evbuffer_add(out, "\0\0", 2) != 0 ? -1 : 0;
 }
 
 static uint32_t

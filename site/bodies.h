@@ -14,6 +14,8 @@ struct evbuffer;
 int bodies_add_big(struct evbuffer *out, long n);
 /* A page whose main element has n children. */
 int bodies_add_dom(struct evbuffer *out, long n);
+/* A page of about n bytes of text, packed as small as fixed codes can. */
+int bodies_add_bomb(struct evbuffer *out, long n);
 /* plain (drained) as a gzip file of stored blocks, RFC 1952 and 1951. */
 int bodies_add_gzip(struct evbuffer *out, struct evbuffer *plain);
 

@@ -202,6 +202,20 @@ subtest 'bodies of any size' => sub {
 		my ($text) = $r->{content} =~ m{<p id="text">(.*?)</p>}s;
 		is(length $text, $n, "/big?n=$n: as long as asked for");
 	}
+	for my $n (1, 3000000) {
+		my $r = behaviour('/gzip-bomb', "/gzip-bomb?n=$n", 200);
+		my ($z) = Compress::Zlib::inflateInit(
+			-WindowBits => -Compress::Zlib::MAX_WBITS());
+		my $packed = substr $r->{content}, 10;
+		my ($page, $end) = $z->inflate($packed);
+		is($end + 0, Compress::Zlib::Z_STREAM_END(),
+			"/gzip-bomb?n=$n: unpacks to its end");
+		my ($text) = $page =~ /<p>(a+)$/;
+		my $off = length($text) - $n;
+		ok($off > 0 && $off <= 2064, "/gzip-bomb?n=$n: to what was asked");
+		cmp_ok(length $r->{content}, '<', 200 + $n / 158,
+			"/gzip-bomb?n=$n: but is small");
+	}
 	for my $n (0, 1, 20000) {
 		my $r = behaviour('/dom', "/dom?n=$n", 200);
 		is(scalar(() = $r->{content} =~ /<p>/g), $n,
