@@ -72,12 +72,18 @@ test_settings(void)
 		s.runTtlMs == 5000,
 	    "out of range changes nothing");
 	is_str(error,
-	    "runTtlMs: \"1\" is not a number from 1000 to 31536000000 (ms)",
+	    "runTtlMs: \"1\" is too small: write a number from 1000 to"
+	    " 31536000000 (ms)",
 	    "and says the range");
 	ok(!settings_set(&s, "runTtl", "1", error, sizeof(error)), "unknown");
-	is_str(error, "unknown setting \"runTtl\"", "is named");
+	is_str(error, "unknown setting \"runTtl\": did you mean runTtlMs?",
+	    "is named, and what is like it");
 	ok(!settings_assign(&s, "debug", error, sizeof(error)), "no value");
 	ok(!settings_assign(&s, "debug=1x", error, sizeof(error)), "trailing");
+	ok(!settings_assign(&s, "pingMs= 500", error, sizeof(error)), "blank");
+	ok(settings_assign(&s, "debug=yes", error, sizeof(error)) &&
+		s.debug == 1,
+	    "a switch");
 	for (size_t i = 0; settings_row(i) != NULL; i++) {
 		const struct setting_info *row = settings_row(i);
 
@@ -86,10 +92,63 @@ test_settings(void)
 	}
 }
 
+static void
+test_settings_rows(void)
+{
+	char text[SETTINGS_VALUE_BYTES], error[200];
+	const struct setting_info *row;
+	struct settings s, other;
+	bool back = true;
+
+	settings_default(&s);
+	for (size_t i = 0; (row = settings_row(i)) != NULL; i++) {
+		settings_default(&other);
+		settings_format(&s, i, text);
+		back = back &&
+		    settings_set(
+			&other, row->name, text, error, sizeof(error)) &&
+		    settings_value(&other, i) == row->def &&
+		    settings_index(row->name) == (int)i;
+	}
+	ok(back, "each default can be written and read");
+	other.maxClients = 7;
+	settings_copy(&s, &other, (size_t)settings_index("maxClients"));
+	is_int(s.maxClients, 7, "one is copied");
+	ok(settings_index("none") == -1 && settings_row(SETTINGS_COUNT) == NULL,
+	    "there are no more");
+	ok(settings_nearest("") == NULL && settings_nearest("listen") == NULL,
+	    "nothing is like that");
+	is_str(settings_nearest("clientquebyte"), "clientQueueBytes",
+	    "letters left out");
+}
+
+static void
+test_settings_check(void)
+{
+	struct settings s;
+	char error[200];
+	size_t row = 0;
+
+	settings_default(&s);
+	ok(settings_check(&s, &row, error, sizeof(error)), "defaults agree");
+	s.uidBase = 4294901760;
+	s.uidBlocks = 1024;
+	ok(!settings_check(&s, &row, error, sizeof(error)), "too many uids");
+	is_str(error,
+	    "uidBlocks: 1024 blocks from uid 4294901760 on reach beyond the"
+	    " highest uid: write at most 1023",
+	    "told with a number that is good");
+	is_str(settings_row(row)->name, "uidBlocks", "and the setting");
+	s.uidBlocks = 1023;
+	ok(settings_check(&s, &row, error, sizeof(error)), "which it is");
+}
+
 int
 main(void)
 {
 	test_errors();
+	test_settings_rows();
+	test_settings_check();
 	test_states();
 	test_settings();
 	return done_testing();
