@@ -29,6 +29,16 @@ launcher_browsertaskd_SOURCES = \
 launcher_browsertaskd_LDADD = launch/liblaunch.a model/libmodel.a \
 	common/libcommon.a $(EVENT_LIBS) $(BSD_LIBS)
 
+check_PROGRAMS += t/unit/conf_test
+t_unit_conf_test_SOURCES = \
+	launcher/conf.c \
+	launcher/conf.h \
+	t/unit/conf_test.c \
+	t/unit/tap.h
+t_unit_conf_test_LDADD = model/libmodel.a common/libcommon.a \
+	$(CONFUSE_LIBS) $(BSD_LIBS)
+TESTS += t/unit/conf_test
+
 check_PROGRAMS += t/launch/fakesup t/launch/fakework
 t_launch_fakesup_SOURCES = t/launch/fakesup.c
 t_launch_fakesup_LDADD = launch/liblaunch.a common/libcommon.a $(BSD_LIBS)
