@@ -1,0 +1,93 @@
+# t/fuzz/: fuzz targets. Each is built twice: with t/fuzz/replay.c, as a test
+# that runs its corpus, and by configure --enable-fuzz with libFuzzer. What the
+# tables give is made by t/fuzz/seeds in t/fuzz/made, the rest of the corpus is
+# in t/fuzz/corpus. See CONTRIBUTING.md.
+EXTRA_DIST += t/fuzz/corpus t/fuzz/smoke
+
+FUZZ_TARGETS =
+fuzz_programs =
+if FUZZ
+noinst_PROGRAMS += $(fuzz_programs)
+endif
+fuzz_link_flags = $(AM_LDFLAGS) -fsanitize=fuzzer
+EXTRA_PROGRAMS = $(fuzz_programs)
+
+check_PROGRAMS += t/fuzz/seeds
+t_fuzz_seeds_SOURCES = t/fuzz/ipc_sample.c t/fuzz/ipc_sample.h t/fuzz/seeds.c
+t_fuzz_seeds_LDADD = ipc/libipc.a launch/liblaunch.a cdp/libcdp.a \
+	json/libschema.a json/libjson.a common/libcommon.a $(EVENT_LIBS) \
+	$(PCRE2_LIBS) $(BSD_LIBS)
+
+check_DATA += t/fuzz/made.stamp
+t/fuzz/made.stamp: t/fuzz/seeds
+	rm -rf t/fuzz/made
+	$(AM_V_GEN)./t/fuzz/seeds t/fuzz/made && touch $@
+CLEANFILES += t/fuzz/made.stamp $(fuzz_programs)
+clean-local: clean-fuzz
+clean-fuzz:
+	rm -rf t/fuzz/made
+.PHONY: clean-fuzz
+
+replay_sources = t/fuzz/fuzz.h t/fuzz/replay.c t/unit/json_support.h \
+	t/unit/tap.h
+
+FUZZ_TARGETS += ipc_scan
+fuzz_programs += t/fuzz/ipc_scan_fuzz
+fuzz_ipc_scan_sources = t/fuzz/fuzz_ipc_scan.c t/fuzz/json_plain.c \
+	t/fuzz/json_plain.h
+t_fuzz_ipc_scan_fuzz_SOURCES = $(fuzz_ipc_scan_sources)
+t_fuzz_ipc_scan_fuzz_LDFLAGS = $(fuzz_link_flags)
+t_fuzz_ipc_scan_fuzz_LDADD = ipc/libipc.a common/libcommon.a \
+	$(MSGPACK_LIBS) $(BSD_LIBS)
+check_PROGRAMS += t/fuzz/ipc_scan_replay
+t_fuzz_ipc_scan_replay_SOURCES = $(fuzz_ipc_scan_sources) $(replay_sources)
+t_fuzz_ipc_scan_replay_LDADD = json/libjson.a $(t_fuzz_ipc_scan_fuzz_LDADD)
+TESTS += t/fuzz/ipc_scan_replay
+
+FUZZ_TARGETS += ipc_msg
+fuzz_programs += t/fuzz/ipc_msg_fuzz
+t_fuzz_ipc_msg_fuzz_SOURCES = t/fuzz/fuzz_ipc_msg.c
+t_fuzz_ipc_msg_fuzz_LDFLAGS = $(fuzz_link_flags)
+t_fuzz_ipc_msg_fuzz_LDADD = ipc/libipc.a common/libcommon.a $(BSD_LIBS)
+check_PROGRAMS += t/fuzz/ipc_msg_replay
+t_fuzz_ipc_msg_replay_SOURCES = t/fuzz/fuzz_ipc_msg.c $(replay_sources)
+t_fuzz_ipc_msg_replay_LDADD = json/libjson.a $(t_fuzz_ipc_msg_fuzz_LDADD)
+TESTS += t/fuzz/ipc_msg_replay
+
+FUZZ_TARGETS += launch
+fuzz_programs += t/fuzz/launch_fuzz
+t_fuzz_launch_fuzz_SOURCES = t/fuzz/fuzz_launch.c
+t_fuzz_launch_fuzz_LDFLAGS = $(fuzz_link_flags)
+t_fuzz_launch_fuzz_LDADD = launch/liblaunch.a common/libcommon.a $(BSD_LIBS)
+check_PROGRAMS += t/fuzz/launch_replay
+t_fuzz_launch_replay_SOURCES = t/fuzz/fuzz_launch.c $(replay_sources)
+t_fuzz_launch_replay_LDADD = json/libjson.a $(t_fuzz_launch_fuzz_LDADD)
+TESTS += t/fuzz/launch_replay
+
+# The comparison with json-c, where it is.
+fuzz_json_sources = t/fuzz/fuzz_json.c t/fuzz/json_plain.c \
+	t/fuzz/json_plain.h t/unit/json_oracle.h
+fuzz_json_cppflags = $(AM_CPPFLAGS)
+fuzz_json_libs = json/libjson.a common/libcommon.a $(BSD_LIBS)
+if HAVE_JSON_C
+fuzz_json_sources += t/unit/json_oracle.c
+fuzz_json_cppflags += $(JSON_C_CFLAGS) -DHAVE_JSON_C
+fuzz_json_libs += $(JSON_C_LIBS)
+endif
+FUZZ_TARGETS += json
+fuzz_programs += t/fuzz/json_fuzz
+t_fuzz_json_fuzz_SOURCES = $(fuzz_json_sources)
+t_fuzz_json_fuzz_CPPFLAGS = $(fuzz_json_cppflags)
+t_fuzz_json_fuzz_LDFLAGS = $(fuzz_link_flags)
+t_fuzz_json_fuzz_LDADD = $(fuzz_json_libs)
+check_PROGRAMS += t/fuzz/json_replay
+t_fuzz_json_replay_SOURCES = $(fuzz_json_sources) $(replay_sources)
+t_fuzz_json_replay_CPPFLAGS = $(fuzz_json_cppflags)
+t_fuzz_json_replay_LDADD = $(fuzz_json_libs)
+TESTS += t/fuzz/json_replay
+
+# A bounded number of runs of each target: needs configure --enable-fuzz.
+fuzz-smoke: $(fuzz_programs) $(check_DATA)
+	srcdir='$(abs_top_srcdir)' builddir='$(abs_top_builddir)' \
+	    $(top_srcdir)/t/fuzz/smoke $(FUZZ_TARGETS)
+.PHONY: fuzz-smoke
