@@ -17,6 +17,7 @@
 #define LIMIT_LIST_DEFAULT          50
 #define LIMIT_ARTIFACT_CHUNK_BYTES  262144
 #define LIMIT_ARTIFACT_PARTS        8
+#define LIMIT_TEMPLATE_BYTES        (256u << 10) /* Lua text */
 #define LIMIT_ITEMS                 1000 /* journaled items of one run */
 #define LIMIT_ITEM_RECORD_BYTES     16384
 #define LIMIT_ATTEMPTS              3

@@ -101,6 +101,13 @@ struct run_filter {
 	const struct ulid *session; /* NULL: any */
 };
 
+/* A stretch of a list; ids sort by createdAt, so that it costs no walk to it. */
+struct run_range {
+	const struct ulid *before; /* only older ids; NULL: any */
+	int64_t since_ms;          /* createdAt at least; 0: any */
+	int64_t until_ms;          /* createdAt at most; 0: any */
+};
+
 /*
  * Called per run; rec is NULL and err says why when the record cannot be read.
  * Returns false to stop. Must not write.
@@ -114,6 +121,10 @@ typedef bool run_visit_fn(
  */
 int run_list(struct store_txn *, const struct run_filter *, uint64_t offset,
     uint64_t limit, run_visit_fn *fn, void *arg, uint64_t *ret_total);
+/* The same within a range; *ret_total counts what the filter alone matches. */
+int run_list_range(struct store_txn *, const struct run_filter *,
+    const struct run_range *, uint64_t offset, uint64_t limit, run_visit_fn *fn,
+    void *arg, uint64_t *ret_total);
 /* Oldest first and all of them: the queue at start. */
 int run_list_oldest(
     struct store_txn *, const struct run_filter *, run_visit_fn *fn, void *arg);

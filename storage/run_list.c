@@ -10,29 +10,86 @@
 #include "storage/run_index.h"
 #include "storage/store_impl.h"
 
+#define RUN_STAMP_MAX ((INT64_C(1) << 48) - 1) /* 48 bits of an id */
+
+static struct ulid
+entry_id(const struct txn_walk *w)
+{
+	struct ulid id;
+
+	ASSERT(w->entry.key_len >= ULID_BYTES);
+	memcpy(&id, w->entry.key + w->entry.key_len - ULID_BYTES, sizeof(id));
+	return id;
+}
+
 /* Visits the run an index entry stands for; false ends the list. */
 static bool
 visit_entry(struct txn_walk *w, run_visit_fn *fn, void *arg)
 {
+	struct ulid id = entry_id(w);
 	struct run_record r;
-	struct ulid id;
 	int rc;
 
-	ASSERT(w->entry.key_len >= ULID_BYTES);
-	memcpy(&id, w->entry.key + w->entry.key_len - ULID_BYTES, sizeof(id));
 	rc = run_get(w->txn, &id, &r);
 	if (w->txn->err != STORE_OK)
 		return false;
 	return fn(&id, rc == STORE_OK ? &r : NULL, rc, arg);
 }
 
+/* The first id above all that were made at stamp_ms or earlier. */
+static struct ulid
+ulid_after(int64_t stamp_ms)
+{
+	struct ulid id = { { 0 } };
+
+	for (int i = 0; i < 6; i++)
+		id.b[i] = (uint8_t)((stamp_ms + 1) >> (40 - 8 * i));
+	return id;
+}
+
+/* Where a list begins; false when it begins with the newest. */
+static bool
+range_top(
+    const struct run_range *range, const struct key *prefix, struct key *ret)
+{
+	struct ulid top;
+	bool cut = range->until_ms > 0 && range->until_ms < RUN_STAMP_MAX;
+
+	if (cut)
+		top = ulid_after(range->until_ms);
+	if (range->before != NULL &&
+	    (!cut || memcmp(range->before, &top, sizeof(top)) < 0)) {
+		top = *range->before;
+		cut = true;
+	}
+	*ret = *prefix;
+	if (cut)
+		key_add_ulid(ret, &top);
+	return cut;
+}
+
+/* The next entry of the range. */
+static bool
+range_next(struct txn_walk *w, const struct run_range *range)
+{
+	struct ulid id;
+
+	w->txn->store->stats.cursor_steps++;
+	if (!walk_next(w))
+		return false;
+	id = entry_id(w);
+	return range->since_ms <= 0 || ulid_time_ms(&id) >= range->since_ms;
+}
+
 int
-run_list(struct store_txn *txn, const struct run_filter *f, uint64_t offset,
-    uint64_t limit, run_visit_fn *fn, void *arg, uint64_t *ret_total)
+run_list_range(struct store_txn *txn, const struct run_filter *f,
+    const struct run_range *range, uint64_t offset, uint64_t limit,
+    run_visit_fn *fn, void *arg, uint64_t *ret_total)
 {
 	struct txn_walk w;
-	struct key prefix;
+	struct key prefix, top;
 	uint64_t total;
+	bool cut;
 	int rc;
 
 	if ((rc = run_index_prefix(f, &prefix)) != STORE_OK ||
@@ -41,14 +98,11 @@ run_list(struct store_txn *txn, const struct run_filter *f, uint64_t offset,
 	/* An offset behind the end must not cost a walk to it. */
 	if (offset >= total)
 		limit = 0;
-	walk_down(&w, txn, TABLE_RUN_INDEX, &prefix);
-	for (; limit > 0 && walk_next(&w); limit--) {
-		for (; offset > 0; offset--) {
-			txn->store->stats.cursor_steps++;
-			if (!walk_next(&w))
-				break;
-		}
-		txn->store->stats.cursor_steps++;
+	cut = range_top(range, &prefix, &top);
+	walk_down(&w, txn, TABLE_RUN_INDEX, &prefix, cut ? &top : NULL);
+	for (; limit > 0 && range_next(&w, range); limit--) {
+		while (offset > 0 && range_next(&w, range))
+			offset--;
 		if (offset > 0 || !visit_entry(&w, fn, arg))
 			break;
 	}
@@ -56,6 +110,15 @@ run_list(struct store_txn *txn, const struct run_filter *f, uint64_t offset,
 	if (txn->err == STORE_OK && ret_total != NULL)
 		*ret_total = total;
 	return txn->err;
+}
+
+int
+run_list(struct store_txn *txn, const struct run_filter *f, uint64_t offset,
+    uint64_t limit, run_visit_fn *fn, void *arg, uint64_t *ret_total)
+{
+	const struct run_range all = { .before = NULL };
+
+	return run_list_range(txn, f, &all, offset, limit, fn, arg, ret_total);
 }
 
 int

@@ -141,6 +141,36 @@ meta_get(struct store_txn *txn, const char *name, int64_t *ret_value)
 	return STORE_OK;
 }
 
+static void
+number_name(char ret[64], const char *name)
+{
+	snprintf(ret, 64, "number.%.32s", name);
+}
+
+int
+store_number_put(struct store_txn *txn, const char *name, int64_t value)
+{
+	char key[64];
+
+	number_name(key, name);
+	return meta_put(txn, key, value);
+}
+
+int
+store_number_get(struct store_txn *txn, const char *name, int64_t *ret_value)
+{
+	char key[64];
+	int rc;
+
+	number_name(key, name);
+	rc = meta_get(txn, key, ret_value);
+	if (rc == STORE_NOT_FOUND) {
+		*ret_value = 0;
+		rc = STORE_OK;
+	}
+	return rc;
+}
+
 static int
 meta_key_bytes(struct store_txn *txn, bool create)
 {

@@ -132,6 +132,13 @@ bool store_space_ok(struct store *, unsigned min_percent, uint64_t min_bytes,
 #define STORE_MIN_FREE_PERCENT 5
 #define STORE_MIN_FREE_BYTES   (64ull << 20)
 
+/*
+ * A number that outlives a start, by its name of at most 32 characters; 0 until
+ * it was put. Put within a write, got within a read or write.
+ */
+int store_number_put(struct store_txn *, const char *name, int64_t);
+int store_number_get(struct store_txn *, const char *name, int64_t *ret_value);
+
 /* Counted since open; for status and tests. */
 struct store_stats {
 	uint64_t commits;

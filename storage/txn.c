@@ -306,11 +306,11 @@ key_after(const struct key *prefix)
 
 void
 walk_down(struct txn_walk *w, struct store_txn *txn, enum store_table table,
-    const struct key *prefix)
+    const struct key *prefix, const struct key *before)
 {
 	walk_open(w, txn, table, prefix);
 	w->down = true;
-	w->from = key_after(prefix);
+	w->from = before != NULL ? *before : key_after(prefix);
 }
 
 static int

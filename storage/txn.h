@@ -84,14 +84,14 @@ struct txn_walk {
 
 /*
  * Walks the entries that begin with prefix: upward from the first one at or
- * after from (NULL: prefix), or downward from the last. walk_next() returns
- * false at the end and on errors (txn->err). Nothing may be changed meanwhile.
- * walk_end() is always called.
+ * after from (NULL: prefix), or downward from the last one below before (NULL:
+ * the last of all). walk_next() returns false at the end and on errors
+ * (txn->err). Nothing may be changed meanwhile. walk_end() is always called.
  */
 void walk_up(struct txn_walk *, struct store_txn *, enum store_table,
     const struct key *prefix, const struct key *from);
 void walk_down(struct txn_walk *, struct store_txn *, enum store_table,
-    const struct key *prefix);
+    const struct key *prefix, const struct key *before);
 bool walk_next(struct txn_walk *);
 void walk_end(struct txn_walk *);
 /* The checked payload of the walk's current record. */

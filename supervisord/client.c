@@ -151,6 +151,12 @@ client_is_admin(const struct client *c)
 }
 
 bool
+client_may_command(const struct client *c)
+{
+	return c->door->admin || c->uid == 0 || c->uid == geteuid();
+}
+
+bool
 client_may_see(const struct client *c, uint32_t uid)
 {
 	return c->door->admin || c->uid == 0 || c->uid == uid;

@@ -29,6 +29,8 @@ size_t clients_count(const struct clients *);
 struct sup *client_sup(const struct client *);
 uid_t client_uid(const struct client *);
 bool client_is_admin(const struct client *);
+/* May it tell the service what to do: root, the service's own user, admin. */
+bool client_may_command(const struct client *);
 /* May it see what belongs to that uid? */
 bool client_may_see(const struct client *, uint32_t uid);
 struct watch_list *client_watches(struct client *);

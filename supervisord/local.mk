@@ -14,12 +14,16 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/celllog.h \
 	supervisord/change.c \
 	supervisord/change.h \
+	supervisord/check.c \
+	supervisord/check.h \
 	supervisord/client.c \
 	supervisord/client.h \
 	supervisord/client_int.h \
 	supervisord/describe.c \
 	supervisord/describe.h \
 	supervisord/doors.c \
+	supervisord/drain.c \
+	supervisord/drain.h \
 	supervisord/envelope.c \
 	supervisord/envelope.h \
 	supervisord/feed.c \
@@ -32,11 +36,15 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/lines.h \
 	supervisord/link.c \
 	supervisord/link.h \
+	supervisord/metacheck.c \
+	supervisord/metacheck.h \
 	supervisord/methods.c \
 	supervisord/options.c \
 	supervisord/options.h \
 	supervisord/outcome.c \
 	supervisord/outcome.h \
+	supervisord/profile.c \
+	supervisord/profile.h \
 	supervisord/query.c \
 	supervisord/query.h \
 	supervisord/readart.c \

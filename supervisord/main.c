@@ -25,6 +25,7 @@
 #include "storage/sweep.h"
 #include "supervisord/client.h"
 #include "supervisord/describe.h"
+#include "supervisord/drain.h"
 #include "supervisord/link.h"
 #include "supervisord/recover.h"
 #include "supervisord/registry.h"
@@ -154,6 +155,7 @@ open_store(struct sup *sup, const char *state_dir)
 		exit(EXIT_STORE);
 	}
 	clock_set_floor(store_floor_ms(sup->store));
+	drain_load(sup);
 	turn_set_store(sup->turn, sup->store);
 	err = store_purge(sup->store, &purged);
 	if (err != STORE_OK)
@@ -302,6 +304,7 @@ main(int argc, char *argv[])
 	reserve_descriptors(&sup->settings);
 	signal(SIGPIPE, SIG_IGN);
 	sup->started_mono_ms = clock_mono_ms();
+	sup->state_dir = state_dir;
 	sup->base = event_base_new();
 	sup->turn =
 	    sup->base == NULL ? NULL : turn_new(sup->base, on_broken, sup);

@@ -11,8 +11,11 @@
 
 #include "ipc/chan.h"
 #include "supervisord/cancel.h"
+#include "supervisord/check.h"
 #include "supervisord/client_int.h"
+#include "supervisord/drain.h"
 #include "supervisord/feed.h"
+#include "supervisord/profile.h"
 #include "supervisord/query.h"
 #include "supervisord/readart.h"
 #include "supervisord/reply.h"
@@ -61,7 +64,10 @@ static method_fn *const methods[MSG__MAX] = {
 	[MSG_RUN_UNFOLLOW] = feed_unfollow,
 	[MSG_ARTIFACT_GET] = readart_get,
 	[MSG_ARTIFACT_LIST] = readart_list,
-	[MSG_PROFILE_GET] = query_profile,
+	[MSG_PROFILE_GET] = profile_get,
+	[MSG_TEMPLATE_CHECK] = check_template,
+	[MSG_SERVICE_DRAIN] = drain_start,
+	[MSG_SERVICE_RESUME] = drain_end,
 };
 
 void

@@ -5,7 +5,6 @@
 #include "config.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "common/clock.h"
 #include "storage/store.h"
@@ -170,7 +169,9 @@ struct query_list {
 	struct sup *sup;
 	struct store_txn *txn;
 	struct json_writer *w;
-	int64_t now_ms;
+	int64_t left; /* entries that may still be written */
+	bool more;
+	struct ulid last;
 };
 
 static bool
@@ -179,9 +180,14 @@ list_run(
 {
 	struct query_list *l = arg;
 
+	l->more = l->left-- == 0;
+	if (l->more)
+		return false;
+	l->last = *id;
 	json_write_begin_object(l->w);
 	if (err == STORE_OK) {
 		runjson_write(l->sup, l->txn, rec, RUNJSON_BRIEF, l->w);
+		json_put_int64(l->w, "uid", rec->uid);
 		json_put_str(l->w, "errorCode",
 		    rec->error_code[0] == '\0'
 			? NULL
@@ -194,6 +200,42 @@ list_run(
 	return true;
 }
 
+/* The part of the request that says which stretch of the list is wanted. */
+static bool
+list_range(const struct ipc_params *p, struct run_range *range,
+    struct ulid *cursor, struct refusal *r)
+{
+	const char *text = ipc_str(p, F_CURSOR);
+
+	memset(range, 0, sizeof(*range));
+	range->since_ms = ipc_int(p, F_SINCE, 0);
+	range->until_ms = ipc_int(p, F_UNTIL, 0);
+	if (text == NULL)
+		return true;
+	if (!id_parse("run_", text, cursor))
+		return refuse(r, ERR_INVALID_PARAMETER,
+		    "cursor: not a nextCursor of an answer");
+	range->before = cursor;
+	return true;
+}
+
+/* Whose runs: what a client may not see does not exist for it. */
+static bool
+list_whose(struct client *client, const struct ipc_params *p,
+    struct run_filter *f, struct refusal *r)
+{
+	int64_t own = (int64_t)client_uid(client);
+	int64_t uid = ipc_int(p, F_UID, own);
+
+	f->by_uid = ipc_has(p, F_UID) || (!client_is_admin(client) && own != 0);
+	f->uid = (uint32_t)uid;
+	if (client_may_see(client, f->uid))
+		return true;
+	return refuse(r, ERR_INVALID_PARAMETER,
+	    "uid: the runs of another user are root's and administrators' to"
+	    " see");
+}
+
 static bool
 list_filter(struct client *client, const struct ipc_params *p,
     struct run_filter *f, struct ulid *session, struct refusal *r)
@@ -202,8 +244,8 @@ list_filter(struct client *client, const struct ipc_params *p,
 	const char *sess = ipc_str(p, F_SESSION_ID);
 
 	memset(f, 0, sizeof(*f));
-	f->uid = (uint32_t)client_uid(client);
-	f->by_uid = !client_is_admin(client) && f->uid != 0;
+	if (!list_whose(client, p, f, r))
+		return false;
 	f->template_id = ipc_str(p, F_TEMPLATE_ID);
 	f->by_status = status != NULL;
 	if (status != NULL && !run_status_by_name(status, &f->status))
@@ -218,21 +260,38 @@ list_filter(struct client *client, const struct ipc_params *p,
 	return true;
 }
 
+static void
+list_finish(struct query_list *l, const struct ipc_params *p, uint64_t total)
+{
+	struct json_writer *w = l->w;
+
+	json_write_end_array(w);
+	json_put_int64(w, "total", (int64_t)total);
+	json_put_int64(w, "limit", ipc_int(p, F_LIMIT, LIMIT_LIST_DEFAULT));
+	json_put_int64(w, "offset", ipc_int(p, F_OFFSET, 0));
+	if (l->more)
+		json_put_id(w, "nextCursor", "run_", &l->last);
+	else
+		json_put_null(w, "nextCursor");
+	json_write_end_object(w);
+}
+
 void
 query_runs(struct client *client, uint32_t seq, const struct ipc_params *p)
 {
 	int64_t limit = ipc_int(p, F_LIMIT, LIMIT_LIST_DEFAULT);
-	int64_t offset = ipc_int(p, F_OFFSET, 0);
-	struct query_list list = { .sup = client_sup(client) };
+	struct query_list list = { .sup = client_sup(client), .left = limit };
 	struct refusal refusal = { 0 };
 	struct run_filter filter;
+	struct run_range range;
 	struct json_writer w;
-	struct ulid session;
+	struct ulid session, cursor;
 	uint64_t total = 0;
 	struct buf b;
 	int err;
 
-	if (!list_filter(client, p, &filter, &session, &refusal)) {
+	if (!list_filter(client, p, &filter, &session, &refusal) ||
+	    !list_range(p, &range, &cursor, &refusal)) {
 		reply_error(client, seq, refusal.code, NULL, refusal.message);
 		return;
 	}
@@ -247,95 +306,16 @@ query_runs(struct client *client, uint32_t seq, const struct ipc_params *p)
 	json_write_begin_object(&w);
 	json_write_key(&w, "runs");
 	json_write_begin_array(&w);
-	err = run_list(list.txn, &filter, (uint64_t)offset, (uint64_t)limit,
-	    list_run, &list, &total);
+	/* One more, to know whether there is one. */
+	err = run_list_range(list.txn, &filter, &range,
+	    (uint64_t)ipc_int(p, F_OFFSET, 0), (uint64_t)limit + 1, list_run,
+	    &list, &total);
 	store_read_end(list.sup->store);
-	json_write_end_array(&w);
-	json_put_int64(&w, "total", (int64_t)total);
-	json_put_int64(&w, "limit", limit);
-	json_put_int64(&w, "offset", offset);
-	json_write_end_object(&w);
+	list_finish(&list, p, total);
 	if (err == STORE_OK)
 		reply_json(client, seq, &w, &b);
 	else
 		reply_error(
 		    client, seq, ERR_STORAGE_ERROR, NULL, store_strerror(err));
 	buf_clear(&b);
-}
-
-/* profile.get */
-
-static void
-profile_contract(const struct settings *s, struct json_writer *w)
-{
-	json_put_int64(w, "maxConcurrentRuns", s->maxConcurrentRuns);
-	json_put_int64(w, "maxUrls", LIMIT_ITEMS);
-	json_put_int64(w, "maxTabsPerSession", s->maxTabsPerSession);
-	json_put_int64(w, "syncTimeoutMs", s->syncTimeoutMs);
-	json_put_int64(w, "asyncTimeoutMs", s->asyncTimeoutMs);
-	json_put_int64(w, "artifactMaxChunkSize", LIMIT_ARTIFACT_CHUNK_BYTES);
-	json_put_int64(w, "artifactTtlMs", s->artifactTtlMs);
-	json_put_int64(w, "runTtlMs", s->runTtlMs);
-	json_write_key(w, "supportedModes");
-	json_write_begin_array(w);
-	json_write_str(w, "sync");
-	json_write_str(w, "async");
-	json_write_str(w, "auto");
-	json_write_end_array(w);
-	json_put_str(w, "trustLevel", "local");
-	json_put_bool(w, "isRemote", false);
-}
-
-static void
-profile_totals(struct sup *sup, struct client *client, struct json_writer *w)
-{
-	struct run_filter f = { .by_status = true,
-		.uid = (uint32_t)client_uid(client) };
-	struct store_txn *txn;
-	uint64_t total;
-
-	f.by_uid = !client_is_admin(client) && f.uid != 0;
-	json_write_key(w, "runs");
-	json_write_begin_object(w);
-	if (store_read_begin(sup->store, &txn) == STORE_OK) {
-		for (int i = 0; i < RUN__MAX; i++) {
-			f.status = (enum run_status)i;
-			if (run_total(txn, &f, &total) == STORE_OK)
-				json_put_int64(w, run_status_name(f.status),
-				    (int64_t)total);
-		}
-		store_read_end(sup->store);
-	}
-	json_write_end_object(w);
-}
-
-void
-query_profile(struct client *client, uint32_t seq, const struct ipc_params *p)
-{
-	struct sup *sup = client_sup(client);
-	struct store_stats stats = store_stats(sup->store);
-	struct store_space space = { 0, 0 };
-	struct json_writer w;
-	struct buf b;
-
-	store_space_ok(sup->store, 0, 0, &space);
-	buf_init(&b, 65536);
-	json_writer_init(&w, &b);
-	json_write_begin_object(&w);
-	profile_contract(&sup->settings, &w);
-	json_put_str(&w, "version", PACKAGE_VERSION);
-	json_put_int64(&w, "epoch", store_epoch(sup->store));
-	json_put_int64(&w, "uptimeMs", clock_mono_ms() - sup->started_mono_ms);
-	json_put_int64(&w, "pid", getpid());
-	json_put_int64(&w, "templates", (int64_t)registry_count(sup->registry));
-	json_put_int64(&w, "activeRuns", (int64_t)tasks_active(sup->tasks));
-	json_put_int64(&w, "queuedRuns", (int64_t)tasks_queued(sup->tasks));
-	json_put_int64(&w, "maxQueuedRuns", sup->settings.maxQueuedRuns);
-	json_put_int64(&w, "clients", (int64_t)clients_count(sup->clients));
-	profile_totals(sup, client, &w);
-	json_put_int64(&w, "storeBytes", (int64_t)stats.map_bytes);
-	json_put_int64(&w, "freeBytes", (int64_t)space.free_bytes);
-	json_put_bool(&w, "admin", client_is_admin(client));
-	json_write_end_object(&w);
-	reply_json(client, seq, &w, &b);
 }

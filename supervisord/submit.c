@@ -252,7 +252,8 @@ make_record(struct submission *s, uid_t uid)
 	struct run_record *rec = &s->rec;
 	const struct template *t = s->template;
 	int64_t now = clock_stamp_ms();
-	bool full = tasks_queued(tasks) + submissions_pending > 0 ||
+	bool full = s->sup->drained_ms != 0 ||
+	    tasks_queued(tasks) + submissions_pending > 0 ||
 	    tasks_active(tasks) >= (size_t)s->sup->settings.maxConcurrentRuns;
 
 	rec->id = ulid_new(now);

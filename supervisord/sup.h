@@ -22,7 +22,16 @@ struct sup {
 	struct tasks *tasks;
 	struct sweep *sweep;
 	struct clients *clients;
+	const char *state_dir;
 	int64_t started_mono_ms;
+	int64_t drained_ms; /* since when no run is started; 0: they are */
+	size_t checks;      /* cells that describe a template for a client */
+	struct {
+		char product[256];
+		int64_t
+		    seen_ms; /* when its sandbox was looked at; 0: not yet */
+		bool confined;
+	} browser; /* of the last cell that had one */
 	bool serving;
 	bool stopping; /* no new runs; live ones are being ended */
 	int exit_code;

@@ -8,6 +8,7 @@
 #include <event2/event.h>
 
 #include "common/clock.h"
+#include "launch/launch.h"
 #include "supervisord/sup.h"
 #include "supervisord/task_int.h"
 #include "supervisord/worker.h"
@@ -46,14 +47,23 @@ tasks_check_idle(struct tasks *ts)
 	on_idle(ts->sup);
 }
 
+static bool
+tasks_may_start(const struct tasks *ts)
+{
+	const struct sup *sup = ts->sup;
+
+	return !sup->stopping && sup->serving && sup->drained_ms == 0 &&
+	    ts->active < (size_t)sup->settings.maxConcurrentRuns &&
+	    ts->active + sup->checks < LAUNCH_WORKER_SLOTS;
+}
+
 static void
 tasks_on_pump(evutil_socket_t fd, short what, void *arg)
 {
 	struct tasks *ts = arg;
 	struct sched_entry *e;
 
-	while (!ts->sup->stopping && ts->sup->serving &&
-	    ts->active < (size_t)ts->sup->settings.maxConcurrentRuns) {
+	while (tasks_may_start(ts)) {
 		e = sched_first(&ts->queue, clock_mono_ms());
 		if (e == NULL)
 			break;

@@ -22,6 +22,7 @@ enum watch_kind {
 	WATCH_CANCEL, /* run.cancel, likewise */
 	WATCH_POLL,   /* run.events, answered by the next event */
 	WATCH_FOLLOW, /* run.follow, gets every event until terminal */
+	WATCH_OTHER,  /* not of a run: waits for its owner */
 	WATCH__MAX
 };
 

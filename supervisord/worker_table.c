@@ -133,6 +133,8 @@ wi_browser_up(struct worker *w, const struct input *in)
 {
 	log_info("%s: cell %u: %s", w->name, w->cell_id,
 	    ipc_str(in->params, F_PRODUCT));
+	strlcpy(w->sup->browser.product, ipc_str(in->params, F_PRODUCT),
+	    sizeof(w->sup->browser.product));
 	w->state = WS_CHECKING;
 	link_check(w->sup->link, w->cell_id);
 }
@@ -142,6 +144,8 @@ wi_sandbox(struct worker *w, const struct input *in)
 {
 	const struct launch_sandbox *s = in->sandbox;
 
+	w->sup->browser.seen_ms = clock_stamp_ms();
+	w->sup->browser.confined = launch_sandbox_is_tight(s);
 	if (launch_sandbox_is_tight(s)) {
 		worker_up(w);
 		return;

@@ -2,6 +2,7 @@
  * describe: what `workerd --describe` sends. Runs in workerd only, in a cell
  * without browser; supervisord never executes Lua itself.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include <lauxlib.h>
@@ -17,10 +18,12 @@
 
 #define DESCRIBE_STEPS  UINT64_C(10000000)
 #define DESCRIBE_MEMORY ((size_t)16 << 20)
+#define TEXT_NAME       "template" /* of a text, in messages */
 
 struct describe {
 	const struct builtin *template;
 	struct buf *out;
+	bool named; /* its id must be the one it is known by */
 };
 
 static int
@@ -37,18 +40,21 @@ describe(lua_State *L)
 		return lua_error(L);
 	lua_json_push_lib(L);
 	lua_call(L, 1, 1);
-	luaL_argcheck(L, lua_istable(L, -1), 1, "the program gives no table");
+	if (!lua_istable(L, -1))
+		return luaL_error(L, "the program returns no table");
 	lua_getfield(L, -1, "run");
 	if (!lua_isfunction(L, -1))
-		return luaL_error(L, "no run function");
+		return luaL_error(L, "the table has no function run");
 	lua_pop(L, 1);
 	lua_pushnil(L);
 	lua_setfield(L, -2, "run");
-	lua_getfield(L, -1, "id");
-	text = lua_tostring(L, -1);
-	if (text == NULL || strcmp(text, t->id) != 0)
-		return luaL_error(L, "the id is not %s", t->id);
-	lua_pop(L, 1);
+	if (d->named) {
+		lua_getfield(L, -1, "id");
+		text = lua_tostring(L, -1);
+		if (text == NULL || strcmp(text, t->id) != 0)
+			return luaL_error(L, "the id is not %s", t->id);
+		lua_pop(L, 1);
+	}
 	lua_json_encode(L, -1);
 	text = lua_tolstring(L, -1, &len);
 	if (!buf_add(d->out, text, len))
@@ -56,13 +62,11 @@ describe(lua_State *L)
 	return 0;
 }
 
-bool
-describe_template(const struct builtin *template, struct buf *out, char *errbuf,
-    size_t errsize)
+static bool
+describe_run(struct describe *d, char *errbuf, size_t errsize)
 {
 	const struct vm_limits limits = { DESCRIBE_MEMORY, DESCRIBE_STEPS,
 		DESCRIBE_STEPS };
-	struct describe d = { template, out };
 	struct vm *vm;
 	bool ok;
 
@@ -71,9 +75,18 @@ describe_template(const struct builtin *template, struct buf *out, char *errbuf,
 		strlcpy(errbuf, "out of memory", errsize);
 		return false;
 	}
-	ok = vm_protect(vm, describe, &d, errbuf, errsize);
+	ok = vm_protect(vm, describe, d, errbuf, errsize);
 	vm_free(&vm);
 	return ok;
+}
+
+bool
+describe_template(const struct builtin *template, struct buf *out, char *errbuf,
+    size_t errsize)
+{
+	struct describe d = { template, out, true };
+
+	return describe_run(&d, errbuf, errsize);
 }
 
 static bool
@@ -109,6 +122,41 @@ describe_send(struct chan *chan)
 		else
 			log_err("template %s: %s", t->id, why);
 	}
+	buf_clear(&doc);
+	return ok && report_describe_done(chan);
+}
+
+/* "template:12: text" has the line; other messages have none. */
+static bool
+send_fault(struct chan *chan, const char *why)
+{
+	static const char head[] = TEXT_NAME ":";
+	char *rest = NULL;
+	long line = 0;
+
+	if (strncmp(why, head, strlen(head)) == 0)
+		line = strtol(why + strlen(head), &rest, 10);
+	if (line < 1 || line > INT32_MAX || rest == NULL || rest[0] != ':')
+		return report_template_error(chan, 0, why);
+	rest += strspn(rest, ": ");
+	return report_template_error(chan, line, rest);
+}
+
+bool
+describe_send_text(struct chan *chan, const struct buf *text)
+{
+	const struct builtin t = { TEXT_NAME, (const char *)text->data,
+		text->len };
+	struct buf doc;
+	struct describe d = { &t, &doc, false };
+	char why[1024];
+	bool ok;
+
+	buf_init(&doc, DESCRIBE_MAX_BYTES);
+	if (describe_run(&d, why, sizeof(why)))
+		ok = send_chunks(chan, &doc);
+	else
+		ok = send_fault(chan, why);
 	buf_clear(&doc);
 	return ok && report_describe_done(chan);
 }

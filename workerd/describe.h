@@ -19,6 +19,11 @@ struct chan;
 bool describe_template(
     const struct builtin *, struct buf *out, char *errbuf, size_t errsize);
 /*
+ * Sends the metadata of a template that is not installed, or what is wrong with
+ * its text, and describe.done.
+ */
+bool describe_send_text(struct chan *, const struct buf *text);
+/*
  * Sends the metadata of all templates and describe.done. Templates that do not
  * describe themselves are logged and left out.
  */

@@ -113,6 +113,20 @@ report_meta(struct chan *chan, const void *data, size_t len, bool last)
 }
 
 bool
+report_template_error(struct chan *chan, int64_t line, const char *message)
+{
+	struct ipc_params p;
+	char text[TEXT_MAX];
+
+	report_clean(text, sizeof(text), message);
+	ipc_params_init(&p, MSG_S_TEMPLATE_ERROR);
+	if (line > 0)
+		ipc_set_int(&p, F_LINE, line);
+	ipc_set_str(&p, F_MESSAGE, text);
+	return send_note(chan, &p);
+}
+
+bool
 report_describe_done(struct chan *chan)
 {
 	struct ipc_params p;

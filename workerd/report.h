@@ -48,6 +48,8 @@ bool report_hello(struct chan *);
 bool report_ready(struct chan *, const char *product);
 bool report_pong(struct chan *, int64_t n);
 bool report_meta(struct chan *, const void *, size_t len, bool last);
+/* line 0: of no line in particular. */
+bool report_template_error(struct chan *, int64_t line, const char *message);
 bool report_describe_done(struct chan *);
 bool report_step_start(struct chan *, const char *name);
 /* code and meta (a JSON text) may be NULL. */

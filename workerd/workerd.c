@@ -39,6 +39,7 @@ struct worker {
 	struct run *run;
 	struct event *stop_timer;
 	struct event *end_event;
+	struct buf text; /* to describe */
 	char product[128];
 	bool describing;
 	bool browser_ready;
@@ -154,6 +155,30 @@ on_describe(struct worker *w)
 		chan_finish(w->chan);
 }
 
+/* Chunks of a text that is not installed; the last one is answered. */
+static void
+on_describe_text(struct worker *w, const struct ipc_params *p)
+{
+	const void *data;
+	size_t len;
+
+	if (!w->describing) {
+		breach(w, "describe.text to a worker with a browser");
+		return;
+	}
+	data = ipc_bin(p, F_DATA, &len);
+	if (!buf_add(&w->text, data, len)) {
+		breach(w, "the template is too long");
+		return;
+	}
+	if (!ipc_bool(p, F_LAST, false))
+		return;
+	if (!describe_send_text(w->chan, &w->text))
+		leave(w, 1);
+	else
+		chan_finish(w->chan);
+}
+
 static void
 on_go(struct worker *w)
 {
@@ -211,6 +236,9 @@ on_msg(struct chan *chan, const struct ipc_msg *msg, void *ctx)
 		break;
 	case MSG_W_DESCRIBE:
 		on_describe(w);
+		break;
+	case MSG_W_DESCRIBE_TEXT:
+		on_describe_text(w, p);
 		break;
 	default:
 		on_run_msg(w, p);
@@ -360,6 +388,7 @@ clean_up(struct worker *w)
 	run_free(&w->run);
 	browser_free(&w->browser);
 	chan_free(&w->chan);
+	buf_clear(&w->text);
 	if (w->stop_timer != NULL)
 		event_free(w->stop_timer);
 	if (w->end_event != NULL)
@@ -387,6 +416,7 @@ main(int argc, char **argv)
 
 	memset(&w, 0, sizeof(w));
 	log_init("workerd", LOGL_INFO);
+	buf_init(&w.text, LIMIT_TEMPLATE_BYTES);
 	w.describing = argc == 2 && strcmp(argv[1], "--describe") == 0;
 	if (argc != 1 && !w.describing)
 		fatal("usage: workerd [--describe]; the launcher starts it");

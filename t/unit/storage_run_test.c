@@ -364,6 +364,91 @@ test_list_cost(void)
 	store_free(&s);
 }
 
+static bool
+count_until(
+    const struct ulid *id, const struct run_record *r, int err, void *arg)
+{
+	int64_t *last = arg;
+
+	last[0]++;
+	last[1] = ulid_time_ms(id);
+	return true;
+}
+
+/* Ids never go back in time within a process. */
+#define RANGE_NOW (FX_NOW + 1000000)
+
+/* How many are in the range, and of what time the last one is. */
+static void
+is_range(struct store *s, struct run_range range, uint64_t offset, int n,
+    int64_t last, const char *name)
+{
+	struct run_filter queued = { .by_status = true };
+	int64_t seen[2] = { 0, 0 };
+	uint64_t total = 0;
+	int err = run_list_range(fx_read(s), &queued, &range, offset, 100,
+	    count_until, seen, &total);
+
+	store_read_end(s);
+	ok(err == STORE_OK && seen[0] == n && (n == 0 || seen[1] == last) &&
+		total == 10,
+	    "%s: %lld of %llu, last %lld", name, (long long)seen[0],
+	    (unsigned long long)total, (long long)(seen[1] - RANGE_NOW));
+}
+
+static void
+test_range(void)
+{
+	struct run_record runs[10];
+	uint64_t steps;
+	struct store *s;
+
+	fx_new();
+	s = fx_open();
+	for (int i = 0; i < 10; i++) {
+		runs[i] = fx_run();
+		runs[i].created_ms = RANGE_NOW + 100 * i;
+		runs[i].id = ulid_new(runs[i].created_ms);
+		runs[i].updated_ms = runs[i].created_ms;
+		store_write(s, fx_insert, &runs[i], NULL, NULL);
+	}
+	store_commit(s, RANGE_NOW + 1000);
+	is_range(s, (struct run_range){ 0 }, 0, 10, RANGE_NOW, "no bounds");
+	is_range(s, (struct run_range){ .since_ms = RANGE_NOW + 500 }, 0, 5,
+	    RANGE_NOW + 500, "since, that moment included");
+	is_range(s, (struct run_range){ .since_ms = RANGE_NOW + 501 }, 0, 4,
+	    RANGE_NOW + 600, "since a moment later");
+	is_range(s, (struct run_range){ .until_ms = RANGE_NOW + 500 }, 0, 6,
+	    RANGE_NOW, "until, that moment included");
+	is_range(s, (struct run_range){ .until_ms = RANGE_NOW + 499 }, 0, 5,
+	    RANGE_NOW, "until a moment earlier");
+	is_range(s,
+	    (struct run_range){
+		.since_ms = RANGE_NOW + 200, .until_ms = RANGE_NOW + 700 },
+	    2, 4, RANGE_NOW + 200, "both, and an offset");
+	is_range(s, (struct run_range){ .until_ms = RANGE_NOW - 1 }, 0, 0, 0,
+	    "before all");
+	is_range(s, (struct run_range){ .since_ms = RANGE_NOW + 901 }, 0, 0, 0,
+	    "after all");
+	is_range(s, (struct run_range){ .until_ms = INT64_MAX }, 0, 10,
+	    RANGE_NOW, "a time that no id has");
+	is_range(s, (struct run_range){ .before = &runs[3].id }, 0, 3,
+	    RANGE_NOW, "behind a run");
+	is_range(s,
+	    (struct run_range){
+		.before = &runs[3].id, .until_ms = RANGE_NOW + 100 },
+	    0, 2, RANGE_NOW, "the lower of two tops");
+	is_range(s,
+	    (struct run_range){
+		.before = &runs[3].id, .until_ms = RANGE_NOW + 800 },
+	    0, 3, RANGE_NOW, "whichever it is");
+	steps = store_stats(s).cursor_steps;
+	is_range(s, (struct run_range){ .before = &runs[1].id }, 0, 1,
+	    RANGE_NOW, "far down");
+	ok(store_stats(s).cursor_steps - steps <= 2, "costs no walk to it");
+	store_free(&s);
+}
+
 struct settle {
 	int called;
 	struct ulid requeue;
@@ -457,6 +542,7 @@ main(void)
 	test_update_rules();
 	test_model();
 	test_list_cost();
+	test_range();
 	test_recovery();
 	return done_testing();
 }

@@ -4,6 +4,7 @@
 #include "json/tape.h"
 #include "supervisord/envelope.h"
 #include "supervisord/lines.h"
+#include "supervisord/metacheck.h"
 #include "supervisord/options.h"
 #include "supervisord/outcome.h"
 #include "supervisord/readart.h"
@@ -399,6 +400,78 @@ test_lines(void)
 	lines_clear(&l);
 }
 
+/* A template's metadata without a fault. */
+#define META(members)                                                         \
+	"{\"id\":\"t\",\"version\":\"1.2.0\",\"name\":\"T\",\"description\":" \
+	"\"d\",\"inputs\":{\"type\":\"object\",\"properties\":{\"n\":"        \
+	"{\"type\":\"integer\"}}},\"outputs\":{\"type\":\"object\"},"         \
+	"\"limits\":{},\"trustLevelSupport\":[\"local\"],\"executionMode\":"  \
+	"\"auto\",\"supportsPartialSuccess\":false,\"restartSafe\":true,"     \
+	"\"exampleInputs\":{\"n\":1}" members "}"
+
+static void
+note_fault(void *arg, bool warning, const char *path, const char *message)
+{
+	char *text = arg;
+	size_t len = strlen(text);
+
+	snprintf(text + len, 1024 - len, "%s%s ", warning ? "?" : "!", path);
+}
+
+static void
+is_faulty(const char *json, const char *want, const char *name)
+{
+	struct registry *r = registry_new();
+	struct json_doc *doc = NULL;
+	char got[1024] = "";
+
+	json_parse((const uint8_t *)json, strlen(json), NULL, 0, &doc, NULL);
+	metacheck(json_root(doc), r, note_fault, got);
+	is_str(got, want, name);
+	json_doc_free(&doc);
+	registry_free(&r);
+}
+
+static void
+test_metacheck(void)
+{
+	is_faulty(META(""), "", "a template as it should be");
+	is_faulty("[]", "! ", "no table");
+	is_faulty("{}",
+	    "!/id !/version !/name !/description !/inputs "
+	    "!/outputs ?/limits !/trustLevelSupport "
+	    "?/executionMode ?/supportsPartialSuccess "
+	    "?/restartSafe ?/exampleInputs ",
+	    "an empty one");
+	is_faulty(META(",\"wide\":1"), "?/wide ", "an unknown member");
+	is_faulty(META(",\"partialSuccessThreshold\":2,\"items\":1,"
+		       "\"resources\":\"none\""),
+	    "!/partialSuccessThreshold !/items !/resources ",
+	    "values out of bounds and of other types");
+	is_faulty(META(",\"syncUpTo\":{\"input\":\"m\",\"max\":1}"),
+	    "!/syncUpTo ", "a name that is no input");
+	is_faulty(META(",\"syncUpTo\":{\"input\":\"n\",\"max\":1}"), "",
+	    "and one that is");
+	is_faulty("{\"id\":\"T x\",\"version\":\"1.02.0\",\"name\":\"\","
+		  "\"description\":7,\"inputs\":{\"type\":\"object\","
+		  "\"properties\":{\"a\":{\"minimum\":\"x\"}}},\"outputs\":[],"
+		  "\"limits\":{\"maxUrls\":0},\"trustLevelSupport\":[\"all\"],"
+		  "\"executionMode\":\"now\",\"supportsPartialSuccess\":1,"
+		  "\"restartSafe\":null,\"exampleInputs\":{}}",
+	    "!/id !/version !/name !/description "
+	    "!/inputs/properties/a/minimum !/outputs !/limits/maxUrls "
+	    "!/trustLevelSupport !/executionMode !/supportsPartialSuccess "
+	    "!/restartSafe ",
+	    "all at once");
+	is_faulty("{\"id\":\"t\",\"version\":\"1.0.0\",\"name\":\"T\","
+		  "\"description\":\"d\",\"inputs\":{\"type\":\"object\","
+		  "\"required\":[\"n\"]},\"outputs\":{\"type\":\"object\"},"
+		  "\"limits\":{},\"trustLevelSupport\":[\"local\"],"
+		  "\"executionMode\":\"auto\",\"supportsPartialSuccess\":false,"
+		  "\"restartSafe\":true,\"exampleInputs\":{}}",
+	    "!/exampleInputs ", "an example that does not fit");
+}
+
 int
 main(void)
 {
@@ -411,5 +484,6 @@ main(void)
 	test_result_cut();
 	test_chunks();
 	test_lines();
+	test_metacheck();
 	return done_testing();
 }

@@ -1,0 +1,119 @@
+/*
+ * profile.get: what this supervisord allows and what it does now.
+ */
+#include "config.h"
+
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "storage/store.h"
+#include "supervisord/client.h"
+#include "supervisord/profile.h"
+#include "supervisord/registry.h"
+#include "supervisord/reply.h"
+#include "supervisord/sup.h"
+#include "supervisord/task.h"
+
+static void
+profile_contract(const struct settings *s, struct json_writer *w)
+{
+	json_put_int64(w, "maxConcurrentRuns", s->maxConcurrentRuns);
+	json_put_int64(w, "maxUrls", LIMIT_ITEMS);
+	json_put_int64(w, "maxTabsPerSession", s->maxTabsPerSession);
+	json_put_int64(w, "syncTimeoutMs", s->syncTimeoutMs);
+	json_put_int64(w, "asyncTimeoutMs", s->asyncTimeoutMs);
+	json_put_int64(w, "artifactMaxChunkSize", LIMIT_ARTIFACT_CHUNK_BYTES);
+	json_put_int64(w, "artifactTtlMs", s->artifactTtlMs);
+	json_put_int64(w, "runTtlMs", s->runTtlMs);
+	json_write_key(w, "supportedModes");
+	json_write_begin_array(w);
+	json_write_str(w, "sync");
+	json_write_str(w, "async");
+	json_write_str(w, "auto");
+	json_write_end_array(w);
+	json_put_str(w, "trustLevel", "local");
+	json_put_bool(w, "isRemote", false);
+}
+
+static void
+profile_totals(struct sup *sup, struct client *client, struct json_writer *w)
+{
+	struct run_filter f = { .by_status = true,
+		.uid = (uint32_t)client_uid(client) };
+	struct store_txn *txn;
+	uint64_t total;
+
+	f.by_uid = !client_is_admin(client) && f.uid != 0;
+	json_write_key(w, "runs");
+	json_write_begin_object(w);
+	if (store_read_begin(sup->store, &txn) == STORE_OK) {
+		for (int i = 0; i < RUN__MAX; i++) {
+			f.status = (enum run_status)i;
+			if (run_total(txn, &f, &total) == STORE_OK)
+				json_put_int64(w, run_status_name(f.status),
+				    (int64_t)total);
+		}
+		store_read_end(sup->store);
+	}
+	json_write_end_object(w);
+}
+
+static void
+profile_browser(const struct sup *sup, struct json_writer *w)
+{
+	json_write_key(w, "browser");
+	if (sup->browser.seen_ms == 0) {
+		json_write_null(w);
+		return;
+	}
+	json_write_begin_object(w);
+	json_put_str(w, "product", sup->browser.product);
+	json_put_bool(w, "confined", sup->browser.confined);
+	json_put_int64(w, "seenAt", sup->browser.seen_ms);
+	json_write_end_object(w);
+}
+
+static void
+profile_drain(const struct sup *sup, struct json_writer *w)
+{
+	json_put_bool(w, "draining", sup->drained_ms != 0);
+	if (sup->drained_ms != 0)
+		json_put_int64(w, "drainedAt", sup->drained_ms);
+	else
+		json_put_null(w, "drainedAt");
+}
+
+void
+profile_get(struct client *client, uint32_t seq, const struct ipc_params *p)
+{
+	struct sup *sup = client_sup(client);
+	struct store_stats stats = store_stats(sup->store);
+	struct store_space space = { 0, 0 };
+	struct json_writer w;
+	struct buf b;
+
+	store_space_ok(sup->store, 0, 0, &space);
+	buf_init(&b, 65536);
+	json_writer_init(&w, &b);
+	json_write_begin_object(&w);
+	profile_contract(&sup->settings, &w);
+	json_put_str(&w, "version", PACKAGE_VERSION);
+	json_put_int64(&w, "epoch", store_epoch(sup->store));
+	json_put_int64(&w, "uptimeMs", clock_mono_ms() - sup->started_mono_ms);
+	json_put_int64(&w, "pid", getpid());
+	json_put_int64(&w, "templates", (int64_t)registry_count(sup->registry));
+	json_put_int64(&w, "activeRuns", (int64_t)tasks_active(sup->tasks));
+	json_put_int64(&w, "queuedRuns", (int64_t)tasks_queued(sup->tasks));
+	json_put_int64(&w, "maxQueuedRuns", sup->settings.maxQueuedRuns);
+	json_put_int64(&w, "clients", (int64_t)clients_count(sup->clients));
+	profile_totals(sup, client, &w);
+	json_put_int64(&w, "storeBytes", (int64_t)stats.map_bytes);
+	json_put_int64(&w, "freeBytes", (int64_t)space.free_bytes);
+	profile_drain(sup, &w);
+	profile_browser(sup, &w);
+	if (client_may_command(client))
+		json_put_str(&w, "stateDir", sup->state_dir);
+	json_put_bool(&w, "admin", client_is_admin(client));
+	json_write_end_object(&w);
+	reply_json(client, seq, &w, &b);
+}
