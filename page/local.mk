@@ -14,6 +14,7 @@ page_libpage_a_SOURCES = \
 	page/script.c \
 	page/scripts.def \
 	page/scripts.h \
+	page/stable.c \
 	page/status.c
 nodist_page_libpage_a_SOURCES = page/scripts.c
 
@@ -95,6 +96,19 @@ t_scenario_pageframe_test_SOURCES = \
 t_scenario_pageframe_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/t/scenario
 t_scenario_pageframe_test_LDADD = $(PAGE_TEST_LIBS)
 TESTS += t/scenario/pageframe_test
+
+check_PROGRAMS += t/scenario/pageread_test
+t_scenario_pageread_test_SOURCES = \
+	cell/flags.c \
+	t/scenario/live.c \
+	t/scenario/live.h \
+	t/scenario/pageread_test.c \
+	t/scenario/visit.c \
+	t/scenario/visit.h \
+	t/unit/tap.h
+t_scenario_pageread_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/t/scenario
+t_scenario_pageread_test_LDADD = $(PAGE_TEST_LIBS)
+TESTS += t/scenario/pageread_test
 
 check_PROGRAMS += t/scenario/pagefull_test
 t_scenario_pagefull_test_SOURCES = \

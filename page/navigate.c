@@ -10,12 +10,9 @@
 
 #include "common/clock.h"
 #include "common/panic.h"
-#include "json/writer.h"
 #include "page/priv.h"
-#include "page/scripts.h"
 
 #define LOAD_RESTARTS_MAX 30
-#define LOAD_RETRY_MS     100
 #define LOAD_LEAVING_MS   3000
 /* How soon after an answer its effect on the page may still be missing. */
 #define LOAD_EFFECT_MS 50
@@ -34,6 +31,14 @@ load_result(const struct page *p, enum page_status status, const char *message,
 		.redirected = l->redirected,
 		.partial = l->partial,
 		.elapsed_ms = (int)(clock_mono_ms() - l->started_ms) };
+	if (!l->reading || status != PAGE_OK)
+		return;
+	if (p->doc_error[0] != '\0')
+		ret_nav->doc_error = p->doc_error;
+	else {
+		ret_nav->doc = (const char *)p->doc.data;
+		ret_nav->doc_len = p->doc.len;
+	}
 }
 
 /* Runs the stable script in the document that is there now. */
@@ -79,7 +84,7 @@ load_on_commit(struct page *p)
 		load_start_script(p);
 }
 
-static void
+void
 load_retry(struct page *p)
 {
 	p->load.scripting = false;
@@ -91,7 +96,7 @@ load_retry(struct page *p)
  * The document is loaded and quiet. It is stable when its scripts have no
  * request in flight either; else it is looked at again when they have none.
  */
-static void
+void
 load_settle(struct page *p)
 {
 	struct page_load *l = &p->load;
@@ -144,122 +149,12 @@ load_on_pause(struct page *p)
 		return;
 	if (p->load.settled)
 		page_finish(p, PAGE_OK, "");
+	else if (p->load.waiting && p->load.reading)
+		load_look(p); /* what was read before the wait is stale */
 	else if (p->load.waiting)
 		load_settle(p);
 	else if (!p->load.scripting)
 		load_start_script(p);
-}
-
-static bool
-load_flag(struct json_span value, const char *key)
-{
-	struct json_span span;
-	bool flag = false;
-
-	return json_span_member(value, key, &span) &&
-	    json_span_get_bool(span, &flag) && flag;
-}
-
-/* How long the page may take to become stable counts from its load. */
-static void
-load_set_patience(struct page_load *l, struct json_span value)
-{
-	int64_t taken_ms = 0, last = l->started_ms + l->opts.timeout_ms;
-	struct json_span span;
-
-	if (json_span_member(value, "quietMs", &span))
-		(void)json_span_get_int64(span, &taken_ms);
-	l->quiet_by_ms = clock_mono_ms() - taken_ms + l->opts.stable_timeout_ms;
-	/* A page that was loaded in time must not fail by waiting on. */
-	if (l->quiet_by_ms > last - LOAD_RETRY_MS)
-		l->quiet_by_ms = last - LOAD_RETRY_MS;
-}
-
-static void
-load_read_state(struct page_load *l, struct json_span value)
-{
-	struct json_span span;
-	int64_t status = 0;
-
-	if (!l->error_page) {
-		(void)page_member_str(value, "url", l->url, sizeof(l->url));
-		(void)page_member_str(value, "mime", l->mime, sizeof(l->mime));
-	}
-	if (json_span_member(value, "status", &span) &&
-	    json_span_get_int64(span, &status) && status > 0 && status < 1000)
-		l->http_status = (int)status;
-	l->redirected = l->redirected || load_flag(value, "redirected");
-	l->partial = load_flag(value, "partial");
-	if (l->quiet_by_ms == 0)
-		load_set_patience(l, value);
-}
-
-static void
-load_on_stable(struct cdp *cdp, const struct cdp_reply *r, void *arg)
-{
-	struct page *p = arg;
-	struct page_load *l = &p->load;
-	char message[PAGE_MESSAGE_MAX];
-	struct json_span result, value;
-
-	if (r->status == CDP_GONE) {
-		page_finish(p, PAGE_GONE, r->message);
-		return;
-	}
-	if (r->status != CDP_OK) {
-		load_retry(p);
-		return;
-	}
-	if (!json_span_member(r->result, "result", &result) ||
-	    !json_span_member(result, "value", &value)) {
-		(void)script_failure(r->result, message, sizeof(message));
-		page_finish(p, PAGE_NAVIGATION_FAILED, message);
-		return;
-	}
-	load_read_state(l, value);
-	/* What is missing may be a frame that hangs. */
-	l->asking = l->partial && frames_check(p);
-	if (l->asking)
-		return;
-	l->scripting = false;
-	load_settle(p);
-}
-
-void
-load_on_world(struct page *p)
-{
-	const struct page_load *l = &p->load;
-	struct buf args, text;
-	struct json_writer w;
-	char head[160];
-	struct iovec iov[5];
-
-	buf_init(&args, PAGE_URL_MAX_BYTES * 6 + 256);
-	buf_init(&text, PAGE_URL_MAX_BYTES * 12 + 256);
-	json_writer_init(&w, &args);
-	json_write_begin_object(&w);
-	json_put_str(&w, "asked", l->asked);
-	json_put_int64(&w, "graceMs", l->opts.load_grace_ms);
-	json_put_int64(&w, "stableMs",
-	    l->quiet_by_ms == 0 ? l->opts.stable_timeout_ms
-				: l->quiet_by_ms - clock_mono_ms());
-	json_put_bool(&w, "again", l->quiet_by_ms != 0);
-	json_put_bool(&w, "scripts", !p->scripts_off);
-	json_write_end_object(&w);
-	(void)script_add_json_text(&text, (const char *)args.data, args.len);
-	iov[0].iov_base = head;
-	iov[0].iov_len = (size_t)snprintf(head, sizeof(head),
-	    "{\"contextId\":%lld,\"returnByValue\":true,\"awaitPromise\":true,"
-	    "\"expression\":\"",
-	    (long long)p->context);
-	iov[1] = SCRIPT_IOV(stable);
-	iov[2] = SCRIPT_LITERAL("(");
-	iov[3] = (struct iovec){ text.data, text.len };
-	iov[4] = SCRIPT_LITERAL(")\"}");
-	cdp_call(p->browser->cdp, p->session, "Runtime.evaluate", iov, 5,
-	    l->opts.timeout_ms + PAGE_RECOVER_MS, load_on_stable, p);
-	buf_clear(&args);
-	buf_clear(&text);
 }
 
 /* A new main document: the one asked for, or where the page itself went. */
@@ -298,6 +193,20 @@ load_is_main_frame(const struct page *p, struct json_span params)
 	    json_span_str_eq(id, p->target);
 }
 
+/* A page that was loaded in time shall not fail by being read, either. */
+static void
+load_grant_reading(struct page *p)
+{
+	struct timeval tv = { PAGE_EXTRACT_TIMEOUT_MS / 1000, 0 };
+	int64_t last = p->load.started_ms + p->load.opts.timeout_ms;
+
+	if (!p->load.reading || p->load.granted ||
+	    last - clock_mono_ms() >= PAGE_EXTRACT_TIMEOUT_MS)
+		return;
+	p->load.granted = true;
+	event_add(p->deadline, &tv);
+}
+
 /* The main frame has nothing more to load. */
 static void
 load_on_stopped(struct page *p)
@@ -307,6 +216,7 @@ load_on_stopped(struct page *p)
 	if (!l->replied)
 		return;
 	l->leaving = false;
+	load_grant_reading(p);
 	if (l->settled)
 		page_finish(p, PAGE_OK, "");
 	else if (!l->committed || (!l->scripting && !l->waiting)) {
@@ -453,6 +363,18 @@ page_navigate(struct page *p, const char *url,
 	}
 	page_send(p, "Page.navigate", "url", url,
 	    p->load.opts.timeout_ms + PAGE_RECOVER_MS, load_on_navigate);
+	return true;
+}
+
+bool
+page_read(struct page *p, const char *url, const struct page_nav_options *opts,
+    const struct page_extract_options *extract, page_nav_cb *cb, void *arg)
+{
+	if (!page_navigate(p, url, opts, cb, arg))
+		return false;
+	p->load.reading = true;
+	if (!script_set_extract(p, extract) && p->late_status == PAGE_OK)
+		page_finish_later(p, PAGE_SCRIPT_FAILED, SCRIPT_NO_READABILITY);
 	return true;
 }
 

@@ -63,6 +63,7 @@ page_free(struct page **pp)
 	if (p->farewell != NULL)
 		event_free(p->farewell);
 	buf_clear(&p->script);
+	buf_clear(&p->doc);
 	p->magic = 0;
 	free(p);
 	*pp = NULL;
@@ -377,6 +378,7 @@ page_open(struct browser *b, page_cb *cb, void *arg)
 	p->magic = PAGE_MAGIC;
 	p->browser = b;
 	buf_init(&p->script, PAGE_JSON_MAX);
+	buf_init(&p->doc, PAGE_JSON_MAX);
 	TAILQ_INIT(&p->frames);
 	TAILQ_INSERT_TAIL(&b->pages, p, next);
 	b->npages++;

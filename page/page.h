@@ -54,6 +54,10 @@ struct page_result {
 	size_t len;
 };
 
+/*
+ * How a navigation went. page_read() gives doc or doc_error; both are NULL when
+ * nothing was to be read.
+ */
 struct page_nav {
 	enum page_status status;
 	const char *message;   /* never NULL */
@@ -63,6 +67,9 @@ struct page_nav {
 	bool redirected;
 	bool partial; /* read although it had not finished loading */
 	int elapsed_ms;
+	const char *doc; /* JSON as of page_extract() */
+	size_t doc_len;
+	const char *doc_error; /* for people: why there is no doc */
 };
 
 struct page_nav_options {
@@ -111,6 +118,13 @@ struct page *page_open(struct browser *, page_cb *, void *arg);
  */
 bool page_navigate(struct page *, const char *url,
     const struct page_nav_options *opts, page_nav_cb *, void *arg);
+/*
+ * page_navigate() and page_extract() in one, which saves a round trip and finds
+ * the page as it was when it became stable. What is extracted comes with the
+ * page_nav; that it failed does not fail the navigation.
+ */
+bool page_read(struct page *, const char *url, const struct page_nav_options *,
+    const struct page_extract_options *, page_nav_cb *, void *arg);
 /* Waits until the page as it is now is stable; 0: 3000 ms. */
 bool page_wait_stable(struct page *, int timeout_ms, page_nav_cb *, void *arg);
 /*

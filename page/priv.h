@@ -49,6 +49,8 @@ struct page_load {
 	bool replied;    /* Page.navigate was answered */
 	bool committed;  /* the document it asked for is there */
 	bool error_page; /* empty body with an error status */
+	bool reading;    /* it extracts what p->extract_opts say, too */
+	bool granted;    /* it got the time for that */
 	bool scripting;  /* the stable script is under way */
 	bool settled;    /* it ended; something else is waited for */
 	bool leaving;    /* the page itself asked for another document */
@@ -104,6 +106,8 @@ struct page {
 	char loader[PAGE_ID_MAX + 1]; /* document that is shown */
 	char target[PAGE_ID_MAX + 1]; /* also the id of its main frame */
 	struct buf script; /* expression kept until its world exists */
+	struct buf doc;    /* what page_read() has read */
+	char doc_error[PAGE_MESSAGE_MAX];
 	int script_timeout_ms;
 	struct page_extract_options extract_opts;
 	struct page_load load;
@@ -164,15 +168,25 @@ void page_recover(struct page *, enum page_status, const char *message);
 void page_close_target(struct page *, cdp_reply_cb *);
 
 /* navigate.c */
+#define LOAD_RETRY_MS 100
+/* The stable script has ended: is the page stable? */
+void load_settle(struct page *);
+/* The stable script did not get to its end: once more, a little later. */
+void load_retry(struct page *);
 void load_on_event(struct page *, const struct cdp_event *);
 void load_on_pause(struct page *);
-void load_on_world(struct page *);
 /* A request of the page's scripts was answered, or failed. */
 void load_on_landed(struct page *);
 /* The frames were checked; those that hung were stopped. */
 void load_on_frames(struct page *);
 void load_result(
     const struct page *, enum page_status, const char *, struct page_nav *);
+
+/* stable.c */
+/* Runs the stable script; its isolated world is there. */
+void load_on_world(struct page *);
+/* A member that is there and true. */
+bool load_flag(struct json_span, const char *key);
 
 /* flight.c */
 /* Has the requests of the tab's scripts reported from now on. */
@@ -207,6 +221,26 @@ void script_need_world(struct page *);
 void script_on_world(struct page *);
 /* Adds JSON text to an expression that is itself inside a JSON string. */
 bool script_add_json_text(struct buf *, const char *, size_t len);
+/*
+ * The extraction that p->extract_opts ask for, as "parts return extract(opts)",
+ * the body of a JavaScript function inside a JSON string. Fills iov from n on,
+ * with room for SCRIPT_EXTRACT_IOV, and tail; returns the new n.
+ */
+#define SCRIPT_EXTRACT_IOV  8
+#define SCRIPT_EXTRACT_TAIL 160
+int script_add_extract(const struct page *, struct iovec *iov, int n,
+    char tail[SCRIPT_EXTRACT_TAIL]);
+/*
+ * Takes the options with their standard values filled in; false when they want
+ * what this program was built without.
+ */
+#define SCRIPT_NO_READABILITY "this program was built without Readability"
+bool script_set_extract(struct page *, const struct page_extract_options *);
+/*
+ * The value in the result of Runtime.evaluate when it is an object or array,
+ * found without walking it.
+ */
+bool script_split_value(struct json_span result, struct json_span *ret);
 /* What a page's script said when it failed; never NULL. */
 enum page_status script_failure(struct json_span result, char *dst, size_t);
 

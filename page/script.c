@@ -80,11 +80,8 @@ script_need_world(struct page *p)
 	    1, PAGE_NAVIGATE_TIMEOUT_MS, script_on_world_made, p);
 }
 
-/*
- * An object or array by value is written {"result":{"type":"object","value":V}}
- * and nothing else; then V need not be walked to be found.
- */
-static bool
+/* It is written {"result":{"type":"object","value":V}} and nothing else. */
+bool
 script_split_value(struct json_span result, struct json_span *ret)
 {
 	static const char head[] =
@@ -165,18 +162,12 @@ script_send_eval(struct page *p)
 	    p->script_timeout_ms + PAGE_RECOVER_MS, script_on_value, p);
 }
 
-/* The parts asked for, called with the options, as one expression. */
-static void
-script_send_extract(struct page *p)
+int
+script_add_extract(const struct page *p, struct iovec *iov, int n,
+    char tail[SCRIPT_EXTRACT_TAIL])
 {
 	const struct page_extract_options *o = &p->extract_opts;
-	char head[192], tail[192];
-	struct iovec iov[CDP_PARAMS_MAX];
-	int n = 0;
 
-	iov[n].iov_base = head;
-	iov[n++].iov_len = (size_t)script_head(p, head, sizeof(head));
-	iov[n++] = SCRIPT_LITERAL("\"(function(){");
 	iov[n++] = SCRIPT_IOV(common);
 	if (o->page_info) {
 		iov[n++] = SCRIPT_IOV(pagetype);
@@ -189,12 +180,28 @@ script_send_extract(struct page *p)
 		iov[n++] = SCRIPT_IOV(reader);
 	}
 	iov[n].iov_base = tail;
-	iov[n++].iov_len = (size_t)snprintf(tail, sizeof(tail),
+	iov[n++].iov_len = (size_t)snprintf(tail, SCRIPT_EXTRACT_TAIL,
 	    "return extract({maxElements:%d,maxContentLength:%d,"
-	    "pageInfo:%s,content:%s,readability:%s})})()\"}",
+	    "pageInfo:%s,content:%s,readability:%s})",
 	    o->max_elements, o->max_content_length,
 	    o->page_info ? "pageInfo" : "null", o->content ? "content" : "null",
 	    o->readability ? "reader" : "null");
+	return n;
+}
+
+/* The parts asked for, called with the options, as one expression. */
+static void
+script_send_extract(struct page *p)
+{
+	char head[192], tail[SCRIPT_EXTRACT_TAIL];
+	struct iovec iov[CDP_PARAMS_MAX];
+	int n = 0;
+
+	iov[n].iov_base = head;
+	iov[n++].iov_len = (size_t)script_head(p, head, sizeof(head));
+	iov[n++] = SCRIPT_LITERAL("\"(function(){");
+	n = script_add_extract(p, iov, n, tail);
+	iov[n++] = SCRIPT_LITERAL("})()\"}");
 	cdp_call(p->browser->cdp, p->session, "Runtime.evaluate", iov, n,
 	    p->script_timeout_ms + PAGE_RECOVER_MS, script_on_value, p);
 }
@@ -278,18 +285,23 @@ clamp(int value, int standard, int max)
 }
 
 bool
+script_set_extract(struct page *p, const struct page_extract_options *opts)
+{
+	p->extract_opts = *opts;
+	p->extract_opts.max_elements = clamp(opts->max_elements, 50, 1000);
+	p->extract_opts.max_content_length =
+	    clamp(opts->max_content_length, 4000, 50000);
+	return !opts->readability || page_has_readability();
+}
+
+bool
 page_extract(struct page *p, const struct page_extract_options *opts,
     page_result_cb *cb, void *arg)
 {
 	if (!script_begin(p, OP_EXTRACT, opts->timeout_ms, cb, arg))
 		return false;
-	p->extract_opts = *opts;
-	p->extract_opts.max_elements = clamp(opts->max_elements, 50, 1000);
-	p->extract_opts.max_content_length =
-	    clamp(opts->max_content_length, 4000, 50000);
-	if (opts->readability && !page_has_readability())
-		page_finish_later(p, PAGE_SCRIPT_FAILED,
-		    "this program was built without Readability");
+	if (!script_set_extract(p, opts))
+		page_finish_later(p, PAGE_SCRIPT_FAILED, SCRIPT_NO_READABILITY);
 	else
 		script_go(p);
 	return true;

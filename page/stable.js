@@ -1,7 +1,8 @@
 // stable: ends when the document is loaded and quiet. Runs in an isolated
 // world from the moment the document is committed, so it waits for load inside
-// the page. Answers {url, status, mime, redirected, partial,
-// quietMs}, the last the time that waiting for quiet took.
+// the page. Answers {url, status, mime, redirected, partial, quietMs}, the last
+// the time that waiting for quiet took; and, where read is given, doc: what
+// that gave of the stable page, or failed: why it gave nothing.
 //
 // Loaded: the load event; or, when something hangs, graceMs after
 // DOMContentLoaded (half of it when nothing at all arrived meanwhile); or, when
@@ -14,7 +15,7 @@
 // Where o.again is set the page was loaded before, and only quiet is wanted.
 // Where we switched scripts off (o.scripts false), neither timers nor events
 // reach this world: the worker then asks when the browser says it is loaded.
-(function (o) {
+(function (o, read) {
   const QUIET_MS = 150;
   const SEEN_MS = 40;
   const doc = document;
@@ -119,7 +120,7 @@
 
   const answer = (partial, quietMs) => {
     const entry = navigation();
-    return {
+    const said = {
       url: location.href,
       status: (/^http/.test(location.protocol) && entry && entry.responseStatus) || 0,
       mime: doc.contentType || "",
@@ -127,6 +128,13 @@
       partial,
       quietMs: Math.round(quietMs),
     };
+    try {
+      if (read)
+        said.doc = read();
+    } catch (e) {
+      said.failed = String(e);
+    }
+    return said;
   };
 
   if (!o.scripts)

@@ -182,33 +182,24 @@ local function cut(text, max)
 	return text:sub(1, last)
 end
 
-local function read_page(tab, url, inputs)
-	local nav, err = tab:navigate(url,
-		{ timeoutMs = inputs.navigationTimeoutMs })
-	if not nav then
-		return nil, nil, err
-	end
-	local doc
-	doc, err = tab:extract(inputs.extract)
-	return nav, doc, err
-end
-
 -- Once more, in a fresh tab, when the page hung or crashed.
 local function read_with_retry(tab, url, inputs)
-	local nav, doc, err = read_page(tab, url, inputs)
+	local options = { timeoutMs = inputs.navigationTimeoutMs }
+	local nav, err = tab:read(url, inputs.extract, options)
 	if not err or not err.needsFresh then
-		return nav, doc, err, 1
+		return nav, err, 1
 	end
 	tab:fresh()
-	nav, doc, err = read_page(tab, url, inputs)
+	nav, err = tab:read(url, inputs.extract, options)
 	if err and err.needsFresh then
 		tab:fresh()
 	end
-	return nav, doc, err, 2
+	return nav, err, 2
 end
 
 -- Every field is always there: null is what is not known or was not asked for.
-local function make_record(null, url, nav, doc, err)
+local function make_record(null, url, nav, err)
+	local doc = nav and nav.doc
 	local record = { url = url, success = err == nil, finalUrl = null,
 		status = null, title = null, pageType = null,
 		elementCount = null, contentSections = null }
@@ -233,7 +224,8 @@ local function make_record(null, url, nav, doc, err)
 	return record
 end
 
-local function full_item(record, nav, doc)
+local function full_item(record, nav)
+	local doc = nav and nav.doc
 	local full = {}
 	for key, value in pairs(record) do
 		full[key] = value
@@ -283,16 +275,16 @@ function template.run(ctx)
 			return
 		end
 		local started = ctx:clock()
-		local nav, doc, err, attempts =
+		local nav, err, attempts =
 			read_with_retry(tab, url, inputs)
-		local record = make_record(ctx.null, url, nav, doc, err)
+		local record = make_record(ctx.null, url, nav, err)
 		record.elapsedMs = ctx:clock() - started
 		record.attempts = attempts
 		local name = record.success and "succeeded" or "failed_items"
 		counts[name] = counts[name] + 1
 		ctx:item { index = index, key = url, ok = record.success,
 			record = record, parts = {
-				[0] = full_item(record, nav, doc),
+				[0] = full_item(record, nav),
 				[1] = inputs.csv and record_row(record) or nil,
 			} }
 	end

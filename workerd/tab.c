@@ -24,6 +24,7 @@ struct tab {
 	struct page *page;
 	uint64_t op; /* 0: nothing under way */
 	bool open;
+	bool reading;   /* what the page is opened for: read() or navigate() */
 	bool collected; /* Lua forgot it: freed when its page is closed */
 };
 
@@ -94,7 +95,7 @@ push_nav(lua_State *L, void *arg)
 
 	if (nav == NULL || nav->status != PAGE_OK)
 		return push_failure(L, o->status, o->message);
-	lua_createtable(L, 0, 6);
+	lua_createtable(L, 0, 7);
 	lua_pushstring(L, nav->final_url);
 	lua_setfield(L, -2, "finalUrl");
 	lua_pushstring(L, nav->mime);
@@ -136,6 +137,30 @@ push_evaluated(lua_State *L, void *arg)
 	lua_getfield(L, -1, "get");
 	lua_insert(L, -2);
 	lua_call(L, 1, 1);
+	return 1;
+}
+
+/* The nav has the doc, or an error comes with it. */
+static int
+push_read(lua_State *L, void *arg)
+{
+	const struct page_nav *nav = ((const struct outcome *)arg)->nav;
+	struct page_result result = { PAGE_OK, "", NULL, 0 };
+	struct outcome o = { PAGE_SCRIPT_FAILED, "", NULL, &result };
+
+	if (push_nav(L, arg) != 1)
+		return 2;
+	if (nav->doc != NULL) {
+		result.json = nav->doc;
+		result.len = nav->doc_len;
+		o.status = PAGE_OK;
+	} else if (nav->doc_error != NULL)
+		o.message = nav->doc_error;
+	if (push_view(L, &o) != 1) {
+		lua_remove(L, -2);
+		return 2;
+	}
+	lua_setfield(L, -2, "doc");
 	return 1;
 }
 
@@ -211,26 +236,84 @@ wait(lua_State *L, struct tab *tab, sched_resume_fn *resume)
 	return sched_wait(tab->run->sched, L, tab->op, resume);
 }
 
-/* ---- navigate(url, {timeoutMs=, stableTimeoutMs=, loadGraceMs=}) ---- */
+/* ---- navigate(url, {timeoutMs=, ...}), read(url, {pageInfo=, ...}, {...}) ---- */
 
-static int
-start_navigation(lua_State *L, struct tab *tab)
+static struct page_nav_options
+nav_options(lua_State *L, int index)
 {
 	struct page_nav_options opts;
-	const char *url = luaL_checkstring(L, 2);
 
 	memset(&opts, 0, sizeof(opts));
-	if (lua_istable(L, 3)) {
+	if (lua_istable(L, index)) {
 		opts.timeout_ms =
-		    run_field_int(L, 3, "timeoutMs", 1, MAX_TIME_MS, 0);
-		opts.stable_timeout_ms =
-		    run_field_int(L, 3, "stableTimeoutMs", 1, MAX_TIME_MS, 0);
+		    run_field_int(L, index, "timeoutMs", 1, MAX_TIME_MS, 0);
+		opts.stable_timeout_ms = run_field_int(
+		    L, index, "stableTimeoutMs", 1, MAX_TIME_MS, 0);
 		opts.load_grace_ms =
-		    run_field_int(L, 3, "loadGraceMs", 1, MAX_TIME_MS, 0);
+		    run_field_int(L, index, "loadGraceMs", 1, MAX_TIME_MS, 0);
 	}
-	if (!page_navigate(tab->page, url, &opts, on_navigated, tab))
+	return opts;
+}
+
+static bool
+field_bool(lua_State *L, int index, const char *name, bool absent)
+{
+	bool value;
+
+	lua_getfield(L, index, name);
+	value = lua_isnil(L, -1) ? absent : lua_toboolean(L, -1);
+	lua_pop(L, 1);
+	return value;
+}
+
+/* {pageInfo=, content=, readability=, maxElements=, ...}, or nil */
+static struct page_extract_options
+extract_options(lua_State *L, int index)
+{
+	struct page_extract_options opts = { .page_info = true,
+		.content = true };
+
+	if (lua_isnoneornil(L, index))
+		return opts;
+	luaL_checktype(L, index, LUA_TTABLE);
+	opts.page_info = field_bool(L, index, "pageInfo", true);
+	opts.content = field_bool(L, index, "content", true);
+	opts.readability = field_bool(L, index, "readability", false);
+	opts.max_elements = run_field_int(L, index, "maxElements", 1, 1000, 0);
+	opts.max_content_length =
+	    run_field_int(L, index, "maxContentLength", 1, 50000, 0);
+	opts.timeout_ms =
+	    run_field_int(L, index, "timeoutMs", 1, MAX_TIME_MS, 0);
+	return opts;
+}
+
+static int
+start_navigate(lua_State *L, struct tab *tab)
+{
+	struct page_nav_options opts = nav_options(L, 3);
+
+	if (!page_navigate(
+		tab->page, luaL_checkstring(L, 2), &opts, on_navigated, tab))
 		return no_page(L);
 	return wait(L, tab, push_nav);
+}
+
+static int
+start_read(lua_State *L, struct tab *tab)
+{
+	struct page_extract_options extract = extract_options(L, 3);
+	struct page_nav_options opts = nav_options(L, 4);
+
+	if (!page_read(tab->page, luaL_checkstring(L, 2), &opts, &extract,
+		on_navigated, tab))
+		return no_page(L);
+	return wait(L, tab, push_read);
+}
+
+static int
+start(lua_State *L, struct tab *tab)
+{
+	return tab->reading ? start_read(L, tab) : start_navigate(L, tab);
 }
 
 static int
@@ -241,17 +324,19 @@ opened(lua_State *L, void *arg)
 
 	if (o->status != PAGE_OK)
 		return push_failure(L, o->status, o->message);
-	return start_navigation(L, *box);
+	return start(L, *box);
 }
 
+/* Opens the tab's page if it has none yet. */
 static int
-tab_navigate(lua_State *L)
+go(lua_State *L, bool reading)
 {
 	struct tab *tab = check_tab(L);
 	size_t len;
 	const char *url = luaL_checklstring(L, 2, &len);
 
-	lua_settop(L, 3);
+	lua_settop(L, 4);
+	tab->reading = reading;
 	if (strlen(url) != len)
 		return push_failure(
 		    L, PAGE_BAD_URL, "a NUL byte in the address");
@@ -261,11 +346,23 @@ tab_navigate(lua_State *L)
 		tab->open = page_is_open(tab->page);
 	}
 	if (tab->page != NULL)
-		return start_navigation(L, tab);
+		return start(L, tab);
 	tab->page = page_open(tab->run->browser, on_opened, tab);
 	if (tab->page == NULL)
 		return push_failure(L, PAGE_CLOSED, "no tab could be opened");
 	return wait(L, tab, opened);
+}
+
+static int
+tab_navigate(lua_State *L)
+{
+	return go(L, false);
+}
+
+static int
+tab_read(lua_State *L)
+{
+	return go(L, true);
 }
 
 /* wait_stable(timeoutMs) */
@@ -284,38 +381,13 @@ tab_wait_stable(lua_State *L)
 
 /* ---- extract, eval ---- */
 
-static bool
-field_bool(lua_State *L, int index, const char *name, bool absent)
-{
-	bool value;
-
-	lua_getfield(L, index, name);
-	value = lua_isnil(L, -1) ? absent : lua_toboolean(L, -1);
-	lua_pop(L, 1);
-	return value;
-}
-
-/* extract{pageInfo=, content=, readability=, maxElements=, ...}: a view */
+/* extract(options): a view */
 static int
 tab_extract(lua_State *L)
 {
 	struct tab *tab = check_tab(L);
-	struct page_extract_options opts;
+	struct page_extract_options opts = extract_options(L, 2);
 
-	lua_settop(L, 2);
-	if (lua_isnil(L, 2)) {
-		lua_newtable(L);
-		lua_replace(L, 2);
-	}
-	luaL_checktype(L, 2, LUA_TTABLE);
-	memset(&opts, 0, sizeof(opts));
-	opts.page_info = field_bool(L, 2, "pageInfo", true);
-	opts.content = field_bool(L, 2, "content", true);
-	opts.readability = field_bool(L, 2, "readability", false);
-	opts.max_elements = run_field_int(L, 2, "maxElements", 1, 1000, 0);
-	opts.max_content_length =
-	    run_field_int(L, 2, "maxContentLength", 1, 50000, 0);
-	opts.timeout_ms = run_field_int(L, 2, "timeoutMs", 1, MAX_TIME_MS, 0);
 	if (tab->page == NULL ||
 	    !page_extract(tab->page, &opts, on_result, tab))
 		return no_page(L);
@@ -410,7 +482,8 @@ tab_open(lua_State *L)
 	static const luaL_Reg methods[] = { { "close", tab_close },
 		{ "eval", tab_eval }, { "extract", tab_extract },
 		{ "fresh", tab_close }, { "navigate", tab_navigate },
-		{ "wait_stable", tab_wait_stable }, { NULL, NULL } };
+		{ "read", tab_read }, { "wait_stable", tab_wait_stable },
+		{ NULL, NULL } };
 
 	luaL_newmetatable(L, TAB_NAME);
 	lua_pushcfunction(L, tab_gc);

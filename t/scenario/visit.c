@@ -74,6 +74,9 @@ visit_on_nav(struct page *p, const struct page_nav *nav, void *arg)
 	visit.redirected = nav->redirected;
 	visit.partial = nav->partial;
 	visit.elapsed_ms = nav->elapsed_ms;
+	free(visit.json);
+	visit.json = nav->doc != NULL ? strndup(nav->doc, nav->doc_len) : NULL;
+	visit.json_len = nav->doc_len;
 	visit.done = true;
 }
 
@@ -124,6 +127,19 @@ enum page_status
 visit_go(struct page *p, const char *path, int timeout_ms)
 {
 	return visit_url(p, visit_at(path), timeout_ms);
+}
+
+enum page_status
+visit_read(struct page *p, const char *path, int timeout_ms)
+{
+	struct page_nav_options opts = { .timeout_ms = timeout_ms };
+	struct page_extract_options all = { .page_info = true,
+		.content = true };
+
+	if (!page_read(p, visit_at(path), &opts, &all, visit_on_nav, NULL))
+		return PAGE__MAX;
+	visit_wait();
+	return visit.status;
 }
 
 enum page_status

@@ -63,6 +63,8 @@ enum page_status visit_url(struct page *, const char *url, int timeout_ms);
 enum page_status visit_go(struct page *, const char *path, int timeout_ms);
 enum page_status
 visit_eval(struct page *, const char *source, const char *args, int timeout_ms);
+/* page_read() of all but readability; visit.json is what was read, or NULL. */
+enum page_status visit_read(struct page *, const char *path, int timeout_ms);
 void visit_extract(struct page *, struct page_extract_options);
 
 /* Whether the member of visit.json that names lead to is want, as text. */

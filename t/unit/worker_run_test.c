@@ -28,12 +28,17 @@ struct page {
 	page_result_cb *result_cb;
 	void *arg, *close_arg;
 	char url[256];
-	bool open, busy, hung, closing;
+	bool open, busy, hung, closing, reading;
 };
 
 struct browser {
 	int unused;
 };
+
+/* What every page of that layer says of itself. */
+static const char document[] =
+    "{\"pageInfo\":{\"title\":\"T\\u00e9\",\"type\":\"form\","
+    "\"totalElements\":7},\"content\":{\"sections\":[1,2]}}";
 
 static struct event_base *base;
 static struct page *pages;
@@ -55,8 +60,16 @@ answer_nav(struct page *page, enum page_status status)
 {
 	struct page_nav nav = { status, status == PAGE_OK ? "" : "it failed",
 		page->url, "text/html", status == PAGE_OK ? 200 : 0, false,
-		false, 1 };
+		false, 1, NULL, 0, NULL };
 	page_nav_cb *cb = page->nav_cb;
+
+	if (page->reading && strstr(page->url, "//mute") != NULL)
+		nav.doc_error = "TypeError: mute";
+	else if (page->reading && status == PAGE_OK) {
+		nav.doc = document;
+		nav.doc_len = sizeof(document) - 1;
+	}
+	page->reading = false;
 
 	page->nav_cb = NULL;
 	page->busy = false;
@@ -85,10 +98,8 @@ fake_step(evutil_socket_t fd, short what, void *arg)
 		page->open = true;
 		cb(page, PAGE_OK, "", page->arg);
 	} else if (page->result_cb != NULL) {
-		static const char json[] =
-		    "{\"pageInfo\":{\"title\":\"T\\u00e9\",\"type\":\"form\","
-		    "\"totalElements\":7},\"content\":{\"sections\":[1,2]}}";
-		struct page_result r = { PAGE_OK, "", json, sizeof(json) - 1 };
+		struct page_result r = { PAGE_OK, "", document,
+			sizeof(document) - 1 };
 		page_result_cb *cb = page->result_cb;
 
 		page->result_cb = NULL;
@@ -147,6 +158,18 @@ page_navigate(struct page *page, const char *url,
 		most_navigating = navigating;
 	if (strstr(url, "//hang") == NULL)
 		soon(page);
+	return true;
+}
+
+bool
+page_read(struct page *page, const char *url,
+    const struct page_nav_options *opts,
+    const struct page_extract_options *extract, page_nav_cb *cb, void *arg)
+{
+	(void)extract;
+	if (!page_navigate(page, url, opts, cb, arg))
+		return false;
+	page->reading = true;
 	return true;
 }
 
@@ -538,6 +561,26 @@ test_window(void)
 }
 
 static void
+test_read(void)
+{
+	run_program(PROGRAM(
+	    "ctx:each({1}, 1, function(t) local nav, err = t:read('http://ok/', "
+	    "{content = true}, {timeoutMs = 500}) assert(not err) "
+	    "assert(nav.status == 200 and nav.mime == 'text/html') "
+	    "assert(nav.doc:get('pageInfo', 'title') == 'T\\u{e9}') "
+	    "nav, err = t:read('http://mute/') assert(nav.status == 200) "
+	    "assert(nav.doc == nil and err.code == 'STEP_EXECUTION_FAILED') "
+	    "assert(err.message == 'TypeError: mute' and not err.needsFresh) "
+	    "nav, err = t:read('http://crash/') assert(nav == nil) "
+	    "assert(err.code == 'PAGE_CRASHED' and err.needsFresh) "
+	    "assert(not pcall(t.read, t, 'http://ok/', 7)) "
+	    "nav = t:navigate('http://ok/') assert(nav.doc == nil) end) "
+	    "return {}"));
+	ok(heard.ok, "reading in one: %s", heard.message);
+	tear_down();
+}
+
+static void
 test_failing_slot(void)
 {
 	run_program(PROGRAM(
@@ -546,7 +589,7 @@ test_failing_slot(void)
 	    "tab:navigate('http://ok/') error({code = 'INTERNAL', message = "
 	    "'slot ' .. v}) end) end) assert(not ok and err.message == "
 	    "'slot 4') local t = ctx:tab() assert(t:navigate('http://ok/')) "
-	    "for i = 1, 20000 do local x = {} end return {}"));
+	    "for i = 1, 20000 do local x = {} end t:close() return {}"));
 	ok(heard.ok, "one slot's error ends the others: %s", heard.message);
 	tear_down();
 	is_int(open_now, 0, "their tabs are closed although they hung");
@@ -656,6 +699,7 @@ main(void)
 	test_ends();
 	test_steps();
 	test_window();
+	test_read();
 	test_failing_slot();
 	test_stop(PROGRAM("ctx:tab():navigate('http://hang/')"), "a wait");
 	test_stop(PROGRAM("local t = ctx:tab() while true do "

@@ -1,0 +1,153 @@
+/*
+ * The page's own script that waits until it is stable (stable.js), in the
+ * worker: sends it into the document's isolated world, with the extraction if
+ * the page is to be read, and takes its answer. What the answer means for the
+ * navigation is in navigate.c.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "json/writer.h"
+#include "page/priv.h"
+#include "page/scripts.h"
+
+bool
+load_flag(struct json_span value, const char *key)
+{
+	struct json_span span;
+	bool flag = false;
+
+	return json_span_member(value, key, &span) &&
+	    json_span_get_bool(span, &flag) && flag;
+}
+
+/* How long the page may take to become stable counts from its load. */
+static void
+load_set_patience(struct page_load *l, struct json_span value)
+{
+	int64_t taken_ms = 0, last = l->started_ms + l->opts.timeout_ms;
+	struct json_span span;
+
+	if (json_span_member(value, "quietMs", &span))
+		(void)json_span_get_int64(span, &taken_ms);
+	l->quiet_by_ms = clock_mono_ms() - taken_ms + l->opts.stable_timeout_ms;
+	/* A page that was loaded in time must not fail by waiting on. */
+	if (l->quiet_by_ms > last - LOAD_RETRY_MS)
+		l->quiet_by_ms = last - LOAD_RETRY_MS;
+}
+
+static void
+load_read_state(struct page_load *l, struct json_span value)
+{
+	struct json_span span;
+	int64_t status = 0;
+
+	if (!l->error_page) {
+		(void)page_member_str(value, "url", l->url, sizeof(l->url));
+		(void)page_member_str(value, "mime", l->mime, sizeof(l->mime));
+	}
+	if (json_span_member(value, "status", &span) &&
+	    json_span_get_int64(span, &status) && status > 0 && status < 1000)
+		l->http_status = (int)status;
+	l->redirected = l->redirected || load_flag(value, "redirected");
+	l->partial = load_flag(value, "partial");
+	if (l->quiet_by_ms == 0)
+		load_set_patience(l, value);
+}
+
+/* Keeps what was read of the page, until it shows that it was the last. */
+static void
+load_keep_doc(struct page *p, struct json_span value)
+{
+	struct json_span doc;
+
+	buf_reset(&p->doc);
+	p->doc_error[0] = '\0';
+	if (!json_span_member(value, "doc", &doc)) {
+		if (!page_member_str(
+			value, "failed", p->doc_error, sizeof(p->doc_error)) ||
+		    p->doc_error[0] == '\0')
+			snprintf(p->doc_error, sizeof(p->doc_error),
+			    "the page could not be read");
+	} else if (!buf_add(&p->doc, doc.ptr, doc.len))
+		snprintf(p->doc_error, sizeof(p->doc_error),
+		    "the page gave too much data");
+}
+
+static void
+load_on_stable(struct cdp *cdp, const struct cdp_reply *r, void *arg)
+{
+	struct page *p = arg;
+	struct page_load *l = &p->load;
+	char message[PAGE_MESSAGE_MAX];
+	struct json_span result, value;
+
+	if (r->status == CDP_GONE) {
+		page_finish(p, PAGE_GONE, r->message);
+		return;
+	}
+	if (r->status != CDP_OK) {
+		load_retry(p);
+		return;
+	}
+	if (!script_split_value(r->result, &value) &&
+	    (!json_span_member(r->result, "result", &result) ||
+		!json_span_member(result, "value", &value))) {
+		(void)script_failure(r->result, message, sizeof(message));
+		page_finish(p, PAGE_NAVIGATION_FAILED, message);
+		return;
+	}
+	load_read_state(l, value);
+	if (l->reading)
+		load_keep_doc(p, value);
+	/* What is missing may be a frame that hangs. */
+	l->asking = l->partial && frames_check(p);
+	if (l->asking)
+		return;
+	l->scripting = false;
+	load_settle(p);
+}
+
+void
+load_on_world(struct page *p)
+{
+	const struct page_load *l = &p->load;
+	struct buf args, text;
+	struct json_writer w;
+	char head[160], tail[SCRIPT_EXTRACT_TAIL];
+	struct iovec iov[8 + SCRIPT_EXTRACT_IOV];
+	int n = 0;
+
+	buf_init(&args, PAGE_URL_MAX_BYTES * 6 + 256);
+	buf_init(&text, PAGE_URL_MAX_BYTES * 12 + 256);
+	json_writer_init(&w, &args);
+	json_write_begin_object(&w);
+	json_put_str(&w, "asked", l->asked);
+	json_put_int64(&w, "graceMs", l->opts.load_grace_ms);
+	json_put_int64(&w, "stableMs",
+	    l->quiet_by_ms == 0 ? l->opts.stable_timeout_ms
+				: l->quiet_by_ms - clock_mono_ms());
+	json_put_bool(&w, "again", l->quiet_by_ms != 0);
+	json_put_bool(&w, "scripts", !p->scripts_off);
+	json_write_end_object(&w);
+	(void)script_add_json_text(&text, (const char *)args.data, args.len);
+	iov[n].iov_base = head;
+	iov[n++].iov_len = (size_t)snprintf(head, sizeof(head),
+	    "{\"contextId\":%lld,\"returnByValue\":true,\"awaitPromise\":true,"
+	    "\"expression\":\"",
+	    (long long)p->context);
+	iov[n++] = SCRIPT_IOV(stable);
+	iov[n++] = SCRIPT_LITERAL("(");
+	iov[n++] = (struct iovec){ text.data, text.len };
+	if (l->reading) {
+		iov[n++] = SCRIPT_LITERAL(",function(){");
+		n = script_add_extract(p, iov, n, tail);
+		iov[n++] = SCRIPT_LITERAL("}");
+	}
+	iov[n++] = SCRIPT_LITERAL(")\"}");
+	cdp_call(p->browser->cdp, p->session, "Runtime.evaluate", iov, n,
+	    l->opts.timeout_ms + PAGE_RECOVER_MS, load_on_stable, p);
+	buf_clear(&args);
+	buf_clear(&text);
+}
