@@ -192,6 +192,13 @@ cdp_forget(struct cdp *cdp, const void *arg)
 	}
 }
 
+/* Others make no sense as a result or as params. */
+static bool
+begins_object(struct json_span s)
+{
+	return s.ptr != NULL && s.len > 1 && s.ptr[0] == '{';
+}
+
 static void
 cdp_on_answer(struct cdp *cdp, const struct json_envelope *env)
 {
@@ -206,7 +213,7 @@ cdp_on_answer(struct cdp *cdp, const struct json_envelope *env)
 		cdp->stats.dropped++;
 		return;
 	}
-	if (env->error.ptr != NULL || env->result.ptr == NULL) {
+	if (env->error.ptr != NULL || !begins_object(env->result)) {
 		reply.status = CDP_ERROR;
 		reply.message = message;
 		if (json_span_member(env->error, "code", &span))
@@ -229,6 +236,10 @@ cdp_on_event(
 
 	if (ev.params.ptr == NULL)
 		ev.params = (struct json_span){ (const uint8_t *)"{}", 2 };
+	if (!begins_object(ev.params)) {
+		cdp->stats.dropped++;
+		return;
+	}
 	if (env->session_id.ptr == NULL) {
 		if (cdp->ops->on_event != NULL)
 			cdp->ops->on_event(cdp, &ev, cdp->ctx);

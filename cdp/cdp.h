@@ -43,13 +43,13 @@ enum cdp_status {
 struct cdp_reply {
 	enum cdp_status status;
 	int64_t code;
-	struct json_span result; /* CDP_OK: an object */
+	struct json_span result; /* CDP_OK: begins with { */
 	const char *message;     /* never NULL; else what went wrong */
 };
 
 struct cdp_event {
 	enum cdp_event_kind kind;
-	struct json_span params;
+	struct json_span params;     /* begins with { */
 	struct cdp_session *session; /* NULL: the browser itself */
 };
 
@@ -71,7 +71,7 @@ struct cdp_stats {
 	uint64_t bytes_in;
 	uint64_t messages_out;
 	uint64_t bytes_out;
-	uint64_t dropped; /* late answers, unknown events, -32700 */
+	uint64_t dropped; /* late answers, unknown events, nonsense */
 };
 
 /*

@@ -86,6 +86,30 @@ t_fuzz_json_replay_CPPFLAGS = $(fuzz_json_cppflags)
 t_fuzz_json_replay_LDADD = $(fuzz_json_libs)
 TESTS += t/fuzz/json_replay
 
+FUZZ_TARGETS += schema
+fuzz_programs += t/fuzz/schema_fuzz
+fuzz_schema_sources = t/fuzz/fuzz_schema.c t/fuzz/json_plain.c \
+	t/fuzz/json_plain.h
+t_fuzz_schema_fuzz_SOURCES = $(fuzz_schema_sources)
+t_fuzz_schema_fuzz_LDFLAGS = $(fuzz_link_flags)
+t_fuzz_schema_fuzz_LDADD = json/libschema.a json/libjson.a \
+	common/libcommon.a $(PCRE2_LIBS) $(BSD_LIBS)
+check_PROGRAMS += t/fuzz/schema_replay
+t_fuzz_schema_replay_SOURCES = $(fuzz_schema_sources) $(replay_sources)
+t_fuzz_schema_replay_LDADD = $(t_fuzz_schema_fuzz_LDADD)
+TESTS += t/fuzz/schema_replay
+
+FUZZ_TARGETS += cdp
+fuzz_programs += t/fuzz/cdp_fuzz
+t_fuzz_cdp_fuzz_SOURCES = t/fuzz/fuzz_cdp.c
+t_fuzz_cdp_fuzz_LDFLAGS = $(fuzz_link_flags)
+t_fuzz_cdp_fuzz_LDADD = cdp/libcdp.a json/libjson.a common/libcommon.a \
+	$(EVENT_LIBS) $(BSD_LIBS)
+check_PROGRAMS += t/fuzz/cdp_replay
+t_fuzz_cdp_replay_SOURCES = t/fuzz/fuzz_cdp.c $(replay_sources)
+t_fuzz_cdp_replay_LDADD = $(t_fuzz_cdp_fuzz_LDADD)
+TESTS += t/fuzz/cdp_replay
+
 # A bounded number of runs of each target: needs configure --enable-fuzz.
 fuzz-smoke: $(fuzz_programs) $(check_DATA)
 	srcdir='$(abs_top_srcdir)' builddir='$(abs_top_builddir)' \

@@ -316,6 +316,12 @@ test_garbage(void)
 	SAY(&f, "{\"id\":2,\"result\":{\"after\":1}}");
 	turn(&f);
 	is_str(f.seen.text[1], "{\"after\":1}", "and it goes on");
+	call(&f, NULL, 60000);
+	SAY(&f, "{\"id\":3,\"result\":[7]}");
+	SAY(&f, "{\"method\":\"Target.targetCrashed\",\"params\":\"x\"}");
+	turn(&f);
+	is_int(f.seen.status[2], CDP_ERROR, "a result that is no object");
+	is_int(f.seen.events, 0, "an event whose params are none is dropped");
 	fake_close(&f);
 }
 
