@@ -23,6 +23,7 @@ static bool check_ready(const struct launch_msg *);
 static bool check_reaped(const struct launch_msg *);
 static bool check_failed(const struct launch_msg *);
 static bool check_start(const struct launch_msg *);
+static bool check_setting(const struct launch_msg *);
 
 static const struct launch_row {
 	const char *name;
@@ -54,6 +55,8 @@ static const struct launch_row {
 	[LAUNCH_FAILED] = { "FAILED", LINK(LAUNCH_FROM_CELL), 0, check_failed },
 	[LAUNCH_WORKER_EXITED] = { "WORKER_EXITED", LINK(LAUNCH_FROM_CELL), 0,
 	    check_nothing },
+	[LAUNCH_SETTING] = { "SETTING", LINK(LAUNCH_TO_SUPERVISORD), 0,
+	    check_setting },
 };
 
 static const char *const launch_causes[LAUNCH_CAUSE__MAX] = {
@@ -119,6 +122,14 @@ check_start(const struct launch_msg *m)
 	return (s->flags & ~(unsigned int)SPAWN__ALL) == 0 &&
 	    s->browser < LAUNCH_BROWSER__MAX && s->change_ids <= 1 &&
 	    terminated(s->profile_dir, sizeof(s->profile_dir));
+}
+
+static bool
+check_setting(const struct launch_msg *m)
+{
+	return m->cell_id == 0 &&
+	    terminated(m->u.setting.name, sizeof(m->u.setting.name)) &&
+	    terminated(m->u.setting.value, sizeof(m->u.setting.value));
 }
 
 static bool

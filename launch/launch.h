@@ -13,7 +13,8 @@
  *                             KILL            -
  *                             CHECK           -
  *                             SERVING         -
- *   launcher -> supervisord   READY           worker IPC socket, log pipe
+ *   launcher -> supervisord   SETTING         -
+ *                             READY           worker IPC socket, log pipe
  *                             SANDBOX         -
  *                             BROWSER_EXITED  -
  *                             REAPED          -
@@ -27,7 +28,8 @@
  *
  * To every SPAWN belongs exactly one REAPED, sent when nothing of the cell is
  * left. READY comes before it unless the start failed. cell_id is chosen by
- * supervisord and never used twice in its life; on links of cells it is 0.
+ * supervisord and never used twice in its life; on links of cells, and for
+ * SERVING and SETTING, it is 0.
  */
 #ifndef LAUNCH_LAUNCH_H
 #define LAUNCH_LAUNCH_H
@@ -43,6 +45,8 @@
 #define LAUNCH_PROFILE_BYTES 64
 #define LAUNCH_PATH_BYTES    128
 #define LAUNCH_STAGE_BYTES   32
+#define LAUNCH_NAME_BYTES    32
+#define LAUNCH_VALUE_BYTES   24
 #define LAUNCH_WORKER_SLOTS  24
 #define LAUNCH_BROWSER_SLOTS 32
 #define LAUNCH_SETTLE_MS     1000
@@ -66,6 +70,7 @@ enum launch_type {
 	LAUNCH_UP,
 	LAUNCH_FAILED,
 	LAUNCH_WORKER_EXITED,
+	LAUNCH_SETTING,
 	LAUNCH__MAX
 };
 
@@ -160,6 +165,12 @@ struct launch_start {
 	char profile_dir[LAUNCH_PATH_BYTES];
 };
 
+/* A setting that was changed while the service runs. */
+struct launch_setting {
+	char name[LAUNCH_NAME_BYTES];
+	char value[LAUNCH_VALUE_BYTES];
+};
+
 struct launch_msg {
 	uint32_t magic;
 	uint32_t version;
@@ -173,6 +184,7 @@ struct launch_msg {
 		struct launch_reaped reaped;
 		struct launch_failed failed;
 		struct launch_start start;
+		struct launch_setting setting;
 		uint8_t room[176];
 	} u;
 };

@@ -7,6 +7,8 @@ launcher_browsertaskd_SOURCES = \
 	launcher/clone.h \
 	launcher/compartment.c \
 	launcher/compartment.h \
+	launcher/conf.c \
+	launcher/conf.h \
 	launcher/dirs.c \
 	launcher/dirs.h \
 	launcher/main.c \
@@ -18,6 +20,8 @@ launcher_browsertaskd_SOURCES = \
 	launcher/profiles.h \
 	launcher/programs.c \
 	launcher/programs.h \
+	launcher/reload.c \
+	launcher/reload.h \
 	launcher/sockets.c \
 	launcher/sockets.h \
 	launcher/spawn.c \
@@ -27,7 +31,7 @@ launcher_browsertaskd_SOURCES = \
 	launcher/uidblock.c \
 	launcher/uidblock.h
 launcher_browsertaskd_LDADD = launch/liblaunch.a model/libmodel.a \
-	common/libcommon.a $(EVENT_LIBS) $(BSD_LIBS)
+	common/libcommon.a $(EVENT_LIBS) $(CONFUSE_LIBS) $(BSD_LIBS)
 
 check_PROGRAMS += t/unit/conf_test
 t_unit_conf_test_SOURCES = \
@@ -44,8 +48,8 @@ t_launch_fakesup_SOURCES = t/launch/fakesup.c
 t_launch_fakesup_LDADD = launch/liblaunch.a common/libcommon.a $(BSD_LIBS)
 t_launch_fakework_SOURCES = t/launch/fakework.c
 t_launch_fakework_LDADD = common/libcommon.a $(BSD_LIBS)
-TESTS += t/scenario/launcher.t t/scenario/orphans.t
-EXTRA_DIST += t/scenario/launcher.t t/scenario/orphans.t t/lib/BrowserTask/Harness.pm
+TESTS += t/scenario/conf.t t/scenario/launcher.t t/scenario/orphans.t
+EXTRA_DIST += t/scenario/conf.t t/scenario/launcher.t t/scenario/orphans.t t/lib/BrowserTask/Harness.pm
 
 check_PROGRAMS += t/unit/profiles_test
 t_unit_profiles_test_SOURCES = \

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
@@ -25,6 +26,7 @@
 #include "launcher/options.h"
 #include "launcher/profiles.h"
 #include "launcher/programs.h"
+#include "launcher/reload.h"
 #include "launcher/sockets.h"
 #include "launcher/supervise.h"
 #include "launcher/uidblock.h"
@@ -45,6 +47,7 @@ struct instance {
 	struct cells *cells;
 	struct supervise *supervise;
 	int sigfd;
+	bool serving;
 	bool stopping;
 	int exit_code;
 };
@@ -77,6 +80,23 @@ instance_settle(struct instance *in)
 		supervise_start(in->supervise);
 }
 
+/* systemd (Type=notify-reload) takes no time before the one it asked at. */
+static void
+instance_reload(struct instance *in)
+{
+	char state[64];
+
+	if (in->stopping)
+		return;
+	snprintf(state, sizeof(state), "RELOADING=1\nMONOTONIC_USEC=%lld",
+	    (long long)(clock_mono_ms() + 1) * 1000);
+	if (in->serving)
+		notify_systemd(state);
+	reload_settings(&in->options, in->supervise);
+	if (in->serving)
+		notify_systemd("READY=1");
+}
+
 static void
 on_signal(evutil_socket_t fd, short what, void *arg)
 {
@@ -85,6 +105,10 @@ on_signal(evutil_socket_t fd, short what, void *arg)
 
 	if (read(in->sigfd, &info, sizeof(info)) != sizeof(info))
 		return;
+	if (info.ssi_signo == SIGHUP) {
+		instance_reload(in);
+		return;
+	}
 	/* Told twice: no grace. */
 	if (in->stopping)
 		event_active(in->on_grace, EV_TIMEOUT, 1);
@@ -119,6 +143,7 @@ on_message(void *arg, const struct launch_msg *m)
 
 	if (m->type != LAUNCH_SERVING)
 		return cells_obey(in->cells, m);
+	in->serving = true;
 	notify_systemd("READY=1");
 	notify_ready_fd(&in->options.ready_fd);
 	return 0;
@@ -300,6 +325,7 @@ instance_tidy(void)
 		exit(EXIT_SYSTEM);
 	/* Ignored, it would make the kernel forget how children ended. */
 	signal(SIGCHLD, SIG_DFL);
+	signal(SIGHUP, SIG_DFL);
 }
 
 int

@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #include "common/fdio.h"
+#include "common/log.h"
 #include "config.h"
+#include "launcher/conf.h"
 #include "launcher/options.h"
 
 enum {
@@ -21,14 +23,17 @@ enum {
 };
 
 static const char usage_text[] =
-    "usage: browsertaskd [-hV] [-B browser] [-o name=value] [-P libexecdir]\n"
-    "                    [-r rundir] [-s statedir] [--ready-fd n]\n"
+    "usage: browsertaskd [-hnV] [-B browser] [-f file] [-o name=value]\n"
+    "                    [-P libexecdir] [-r rundir] [-s statedir]\n"
+    "                    [--ready-fd n]\n"
     "\n"
     "Runs browser tasks; stays in the foreground, logs to standard error.\n"
     "Started by root it uses uids of its own, else user namespaces.\n"
     "\n"
     "  -B browser     Chromium program, instead of the installed one\n"
-    "  -o name=value  a setting; may be repeated\n"
+    "  -f file        configuration file\n"
+    "  -n             check the configuration file, then exit\n"
+    "  -o name=value  a setting, over that of the file; may be repeated\n"
     "  -P libexecdir  directory of the other programs\n"
     "  -r rundir      directory of the sockets\n"
     "  -s statedir    directory of runs, artifacts and profiles\n"
@@ -38,8 +43,8 @@ static const char usage_text[] =
     "\n"
     "exit status: 0 stopped as told, 1 supervisord ends again and again,\n"
     "  64 wrong usage, 69 a program is missing, 71 the system refuses\n"
-    "  something, 73 a directory cannot be used, 75 taken by another "
-    "instance\n";
+    "  something, 73 a directory cannot be used,\n"
+    "  75 taken by another instance, 78 mistake in the configuration file\n";
 
 static bool __attribute__((format(printf, 2, 3)))
 options_bad(int *ret_exit, const char *fmt, ...)
@@ -66,13 +71,20 @@ static void
 options_help(void)
 {
 	const struct setting_info *row;
+	char text[SETTINGS_VALUE_BYTES];
+	struct settings defaults;
 
 	fputs(usage_text, stdout);
 	puts("\nsettings (name, default, lowest to highest, unit):");
-	for (size_t i = 0; (row = settings_row(i)) != NULL; i++)
-		printf("  %-20s %lld  (%lld to %lld %s)\n      %s\n", row->name,
-		    (long long)row->def, (long long)row->lowest,
-		    (long long)row->highest, row->unit, row->help);
+	settings_default(&defaults);
+	for (size_t i = 0; (row = settings_row(i)) != NULL; i++) {
+		settings_format(&defaults, i, text);
+		printf("  %-20s %s", row->name, text);
+		if (row->type == SETTING_INT)
+			printf("  (%lld to %lld %s)", (long long)row->lowest,
+			    (long long)row->highest, row->unit);
+		printf("\n      %s\n", row->help);
+	}
 }
 
 static bool
@@ -122,6 +134,12 @@ options_take(struct options *o, int opt, const char *value, int *ret_exit)
 	switch (opt) {
 	case 'B':
 		return options_copy(o->browser, "-B", value, ret_exit);
+	case 'f':
+		o->conf_needed = true;
+		return options_copy(o->conf, "-f", value, ret_exit);
+	case 'n':
+		o->check_only = true;
+		return true;
 	case 'P':
 		return options_copy(o->libexec_dir, "-P", value, ret_exit);
 	case 'o':
@@ -195,18 +213,100 @@ options_default_run(struct options *o, int *ret_exit)
 }
 
 static bool
-options_check(struct options *o, int *ret_exit)
+options_default_conf(struct options *o, int *ret_exit)
 {
-	const struct settings *s = &o->settings;
+	const char *base;
+	int n = 0;
 
-	if (s->uidBase + s->uidBlocks * 64 > 4294967295LL)
-		return options_bad(ret_exit,
-		    "uidBase and uidBlocks reach beyond the highest uid");
-	if (o->state_dir[0] == '\0' && !options_default_state(o, ret_exit))
-		return false;
-	if (o->run_dir[0] == '\0' && !options_default_run(o, ret_exit))
-		return false;
+	if (o->system)
+		n = snprintf(o->conf, PATH_MAX,
+		    "%s/browsertask/browsertaskd.conf", SYSCONFDIR);
+	else if ((base = env_dir("XDG_CONFIG_HOME")) != NULL)
+		n = snprintf(o->conf, PATH_MAX,
+		    "%s/browsertask/browsertaskd.conf", base);
+	else if ((base = env_dir("HOME")) != NULL)
+		n = snprintf(o->conf, PATH_MAX,
+		    "%s/.config/browsertask/browsertaskd.conf", base);
+	if (n < 0 || n >= PATH_MAX)
+		return options_bad(ret_exit, "configuration file: too long");
 	return true;
+}
+
+static bool
+options_default_paths(struct options *o, int *ret_exit)
+{
+	return (o->conf[0] != '\0' || options_default_conf(o, ret_exit)) &&
+	    (o->check_only ||
+		((o->state_dir[0] != '\0' ||
+		     options_default_state(o, ret_exit)) &&
+		    (o->run_dir[0] != '\0' ||
+			options_default_run(o, ret_exit))));
+}
+
+/* "file: text" or "file:line: text"; always false. */
+static bool
+conf_why(const struct options *o, int line, const char *text, char *ret_why,
+    size_t size)
+{
+	if (o->conf[0] == '\0')
+		snprintf(ret_why, size, "%s", text);
+	else if (line > 0)
+		snprintf(ret_why, size, "%s:%d: %s", o->conf, line, text);
+	else
+		snprintf(ret_why, size, "%s: %s", o->conf, text);
+	return false;
+}
+
+bool
+options_settings(const struct options *o, struct settings *ret_settings,
+    bool *ret_has_file, char *ret_why, size_t size)
+{
+	enum conf_status status = CONF_ABSENT;
+	struct conf_lines lines = { { 0 } };
+	struct conf_error error = { 0, "" };
+	struct settings s;
+	size_t row;
+
+	settings_default(&s);
+	if (o->conf[0] != '\0')
+		status = conf_read(o->conf, &s, &lines, &error);
+	if (status == CONF_BAD || (status == CONF_ABSENT && o->conf_needed))
+		return conf_why(o, error.line, error.text, ret_why, size);
+	for (int i = 0; i < o->nassignments; i++)
+		if (!settings_assign(&s, o->assignments[i], ret_why, size))
+			return false;
+	if (!settings_check(&s, &row, error.text, sizeof(error.text)))
+		return conf_why(o, lines.at[row], error.text, ret_why, size);
+	*ret_settings = s;
+	*ret_has_file = status == CONF_GOOD;
+	return true;
+}
+
+/* What is wrong is said to a person at -n, else to the log. */
+static bool
+options_configure(struct options *o, int *ret_exit)
+{
+	char why[PATH_MAX + 320];
+	bool has_file;
+
+	if (!options_settings(o, &o->settings, &has_file, why, sizeof(why))) {
+		if (o->check_only)
+			fprintf(stderr, "browsertaskd: %s\n", why);
+		else
+			log_err("%s", why);
+		*ret_exit = EXIT_BAD_CONF;
+		return false;
+	}
+	o->conf_needed = o->conf_needed || has_file;
+	if (!o->check_only)
+		return true;
+	if (o->conf[0] == '\0')
+		puts("no configuration file: the defaults hold");
+	else if (has_file)
+		printf("%s: good\n", o->conf);
+	else
+		printf("%s: there is none: the defaults hold\n", o->conf);
+	return options_done(ret_exit);
 }
 
 bool
@@ -225,12 +325,13 @@ options_parse(struct options *o, int argc, char *const *argv, int *ret_exit)
 	o->system = geteuid() == 0;
 	settings_default(&o->settings);
 	strlcpy(o->libexec_dir, PKGLIBEXECDIR, sizeof(o->libexec_dir));
-	while (
-	    (opt = getopt_long(argc, argv, "B:P:Vho:r:s:", longs, NULL)) != -1)
+	while ((opt = getopt_long(
+		    argc, argv, "B:P:Vf:hno:r:s:", longs, NULL)) != -1)
 		if (!options_take(o, opt, optarg, ret_exit))
 			return false;
 	if (optind != argc)
 		return options_bad(
 		    ret_exit, "\"%s\" is one argument too many", argv[optind]);
-	return options_check(o, ret_exit);
+	return options_default_paths(o, ret_exit) &&
+	    options_configure(o, ret_exit);
 }

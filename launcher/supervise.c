@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
@@ -36,7 +37,9 @@ struct supervise {
 	const struct options *options;
 	const struct sockets *sockets;
 	const struct supervise_callbacks *cb;
-	const char *argv[4 + 2 * OPTIONS_ASSIGNMENTS_MAX];
+	const char *argv[4 + 2 * SETTINGS_COUNT];
+	char assignments[SETTINGS_COUNT]
+			[SETTINGS_NAME_BYTES + SETTINGS_VALUE_BYTES];
 	pid_t pid; /* 0: not running */
 	int pidfd;
 	int sock; /* -1: link broken or not running */
@@ -128,17 +131,26 @@ on_exit_of_it(evutil_socket_t fd, short what, void *arg)
 	s->cb->ended(s->cb->arg);
 }
 
+/* It reads no file: it is told what differs from the defaults. */
 static void
 fill_argv(struct supervise *s)
 {
+	const struct settings *settings = &s->options->settings;
+	const struct setting_info *row;
+	char value[SETTINGS_VALUE_BYTES];
 	size_t n = 0;
 
 	s->argv[n++] = "supervisord";
 	s->argv[n++] = "-s";
 	s->argv[n++] = s->env->dirs->state;
-	for (int i = 0; i < s->options->nassignments; i++) {
+	for (size_t i = 0; (row = settings_row(i)) != NULL; i++) {
+		if (settings_value(settings, i) == row->def)
+			continue;
+		settings_format(settings, i, value);
+		snprintf(s->assignments[i], sizeof(s->assignments[i]), "%s=%s",
+		    row->name, value);
 		s->argv[n++] = "-o";
-		s->argv[n++] = s->options->assignments[i];
+		s->argv[n++] = s->assignments[i];
 	}
 	s->argv[n] = NULL;
 }
@@ -192,6 +204,7 @@ start_process(struct supervise *s)
 {
 	int link[2], error;
 
+	fill_argv(s);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, link) == -1)
 		return errno;
 	error = fd_set_nonblock(link[0]);
@@ -332,7 +345,6 @@ supervise_new(struct event_base *base, const struct spawn_env *env,
 		free(s);
 		return NULL;
 	}
-	fill_argv(s);
 	return s;
 }
 

@@ -6,7 +6,8 @@ dist_man_MANS += \
 	man/browsertask-templates.7 \
 	man/browsertask-worker.7 \
 	man/browsertaskctl.1 \
-	man/browsertaskd.8
+	man/browsertaskd.8 \
+	man/browsertaskd.conf.5
 
 # The transcript in browsertask-control(7) is replayed.
 dist_check_SCRIPTS += t/scenario/manual.t

@@ -65,12 +65,19 @@ static void
 print_settings(void)
 {
 	const struct setting_info *s;
+	char def[SETTINGS_VALUE_BYTES];
+	struct settings defaults;
 
+	settings_default(&defaults);
 	puts(".Bl -tag -width Ds");
 	for (size_t i = 0; (s = settings_row(i)) != NULL; i++) {
-		printf(".It Sy %s Pq %" PRId64 " ; %" PRId64 " to %" PRId64
-		       " %s\n",
-		    s->name, s->def, s->lowest, s->highest, s->unit);
+		settings_format(&defaults, i, def);
+		printf(".It Sy %s Pq %s", s->name, setting_type_name(s->type));
+		if (s->type == SETTING_INT)
+			printf(" from %" PRId64 " to %" PRId64 ", %s",
+			    s->lowest, s->highest, s->unit);
+		printf("; default %s%s\n", def,
+		    s->taken == SETTING_START ? "; taken at the start" : "");
 		put_text(s->help);
 	}
 	puts(".El");

@@ -105,6 +105,12 @@ clients_queue_limit(const struct clients *cs)
 	return limit > QUEUE_BYTES_MIN ? limit : QUEUE_BYTES_MIN;
 }
 
+void
+client_limit_queue(struct client *c)
+{
+	chan_set_queue_limit(c->chan, clients_queue_limit(c->door->all));
+}
+
 struct client *
 client_new(struct door *d, int fd)
 {
@@ -126,7 +132,7 @@ client_new(struct door *d, int fd)
 	}
 	c->uid = chan_peer(c->chan)->uid;
 	chan_set_admin(c->chan, d->admin);
-	chan_set_queue_limit(c->chan, clients_queue_limit(cs));
+	client_limit_queue(c);
 	TAILQ_INSERT_TAIL(&cs->live, c, entry);
 	d->count++;
 	return c;

@@ -25,6 +25,8 @@ int clients_listen(struct clients *, int client_fd, int admin_fd);
 /* Closes every connection and listens no more. */
 void clients_free(struct clients **);
 size_t clients_count(const struct clients *);
+/* The settings changed: takes over the limits on clients. */
+void clients_reload(struct clients *);
 
 struct sup *client_sup(const struct client *);
 uid_t client_uid(const struct client *);

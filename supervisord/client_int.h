@@ -53,6 +53,8 @@ struct clients {
 /* Takes the connected socket. NULL: it was closed. */
 struct client *client_new(struct door *, int fd);
 void client_free(struct client **);
+/* Its queue may be as long as the setting says. */
+void client_limit_queue(struct client *);
 
 /* A request that is permitted. */
 void methods_call(struct client *, const struct ipc_msg *);

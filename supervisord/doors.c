@@ -186,6 +186,17 @@ clients_free(struct clients **clients)
 	*clients = NULL;
 }
 
+void
+clients_reload(struct clients *cs)
+{
+	struct client *c;
+
+	cs->doors[0].most = (size_t)cs->sup->settings.maxClients;
+	TAILQ_FOREACH(c, &cs->live, entry)
+		client_limit_queue(c);
+	door_on_resume(-1, 0, &cs->doors[0]);
+}
+
 size_t
 clients_count(const struct clients *cs)
 {

@@ -32,6 +32,7 @@ struct link {
 	int fd;
 	struct event *readable, *writable;
 	void (*on_broken)(void *arg);
+	void (*on_setting)(void *arg, const char *name, const char *value);
 	void *arg;
 	LIST_HEAD(, cell) cells;
 	STAILQ_HEAD(, order) orders;
@@ -128,8 +129,15 @@ link_reaped(struct link *l, struct cell *c, const struct launch_reaped *r)
 static void
 link_dispatch(struct link *l, const struct launch_msg *msg, int *fds)
 {
-	struct cell *c = link_find(l, msg->cell_id);
+	struct cell *c;
 
+	if (msg->type == LAUNCH_SETTING) {
+		if (l->on_setting != NULL)
+			l->on_setting(
+			    l->arg, msg->u.setting.name, msg->u.setting.value);
+		return;
+	}
+	c = link_find(l, msg->cell_id);
 	if (c == NULL) {
 		log_warn("cell %u: %s for an unknown cell", msg->cell_id,
 		    launch_type_name((enum launch_type)msg->type));
@@ -220,6 +228,13 @@ link_free(struct link **link)
 	fd_close(&l->fd);
 	free(l);
 	*link = NULL;
+}
+
+void
+link_on_setting(
+    struct link *l, void (*on_setting)(void *, const char *, const char *))
+{
+	l->on_setting = on_setting;
 }
 
 static int

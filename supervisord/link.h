@@ -29,6 +29,9 @@ struct link_ops {
 struct link *
 link_new(struct event_base *, int fd, void (*on_broken)(void *arg), void *arg);
 void link_free(struct link **);
+/* Who is told of a setting that was changed, with the arg of link_new(). */
+void link_on_setting(struct link *,
+    void (*on_setting)(void *arg, const char *name, const char *value));
 
 /*
  * Orders a cell and keeps its slots until REAPED. Returns its id, 0 when all

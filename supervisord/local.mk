@@ -53,6 +53,8 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/recover.h \
 	supervisord/registry.c \
 	supervisord/registry.h \
+	supervisord/reload.c \
+	supervisord/reload.h \
 	supervisord/reply.c \
 	supervisord/reply.h \
 	supervisord/runjson.c \

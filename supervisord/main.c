@@ -29,6 +29,7 @@
 #include "supervisord/link.h"
 #include "supervisord/recover.h"
 #include "supervisord/registry.h"
+#include "supervisord/reload.h"
 #include "supervisord/sup.h"
 #include "supervisord/sweep.h"
 #include "supervisord/task.h"
@@ -117,7 +118,6 @@ static void
 reserve_descriptors(struct settings *settings)
 {
 	struct rlimit limit;
-	int64_t room;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) == -1)
 		fatal("RLIMIT_NOFILE: %s", strerror(errno));
@@ -126,14 +126,9 @@ reserve_descriptors(struct settings *settings)
 		limit.rlim_cur = FD_WANTED;
 	if (setrlimit(RLIMIT_NOFILE, &limit) == -1)
 		fatal("RLIMIT_NOFILE: %s", strerror(errno));
-	room = (int64_t)limit.rlim_cur - FD_RESERVE;
-	if (room < 1)
+	if (limit.rlim_cur <= FD_RESERVE)
 		fatal("at least %d descriptors are needed", FD_RESERVE + 1);
-	if (settings->maxClients > room) {
-		log_warn("maxClients is %lld: no more descriptors are allowed",
-		    (long long)room);
-		settings->maxClients = room;
-	}
+	reload_fit(settings, (int64_t)limit.rlim_cur - FD_RESERVE);
 }
 
 static void
@@ -255,6 +250,8 @@ make_parts(struct program *p)
 	sup->sweep = sweep_new(sup);
 	sup->clients = clients_new(sup);
 	sup->link = link_new(sup->base, FD_LAUNCHER, on_broken, sup);
+	if (sup->link != NULL)
+		link_on_setting(sup->link, reload_setting);
 	p->give_up = evtimer_new(sup->base, on_give_up, sup);
 	p->sigterm = evsignal_new(sup->base, SIGTERM, on_signal, sup);
 	p->sigint = evsignal_new(sup->base, SIGINT, on_signal, sup);

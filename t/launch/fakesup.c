@@ -244,7 +244,7 @@ main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	for (int i = 1; i + 1 < argc; i += 2)
 		if (strcmp(argv[i], "-o") == 0 &&
-		    strcmp(argv[i + 1], "debug=1") == 0)
+		    strcmp(argv[i + 1], "debug=yes") == 0)
 			return 9;
 	if (fcntl(FD_NEXT, F_GETFD) != -1)
 		fatal("descriptor %d is open", FD_NEXT);

@@ -23,6 +23,7 @@ static const enum launch_link first_link[LAUNCH__MAX] = {
 	[LAUNCH_UP] = LAUNCH_FROM_CELL,
 	[LAUNCH_FAILED] = LAUNCH_FROM_CELL,
 	[LAUNCH_WORKER_EXITED] = LAUNCH_FROM_CELL,
+	[LAUNCH_SETTING] = LAUNCH_TO_SUPERVISORD,
 };
 
 static void
@@ -81,7 +82,7 @@ test_each_type(enum launch_type type)
 	struct launch_msg m, back;
 	int accepted = 0, cut_ok = 0;
 
-	launch_msg_init(&m, type, 7);
+	launch_msg_init(&m, type, type == LAUNCH_SETTING ? 0 : 7);
 	open_pair();
 	is_int(launch_send(pair[0], link, &m, nfds > 0 ? fds : NULL), 0, name);
 	is_int(launch_recv(pair[1], link, &back, got), 0, "arrives");
@@ -204,6 +205,14 @@ test_other_fields(void)
 	launch_msg_init(&m, LAUNCH_START, 0);
 	m.u.start.browser = LAUNCH_BROWSER__MAX;
 	is_int(deliver_msg(&m, LAUNCH_TO_CELL), EPROTO, "unknown browser");
+	launch_msg_init(&m, LAUNCH_SETTING, 0);
+	memset(m.u.setting.name, 'x', sizeof(m.u.setting.name));
+	is_int(deliver_msg(&m, LAUNCH_TO_SUPERVISORD), EPROTO, "long name");
+	launch_msg_init(&m, LAUNCH_SETTING, 0);
+	memset(m.u.setting.value, '1', sizeof(m.u.setting.value));
+	is_int(deliver_msg(&m, LAUNCH_TO_SUPERVISORD), EPROTO, "long value");
+	launch_msg_init(&m, LAUNCH_SETTING, 1);
+	is_int(deliver_msg(&m, LAUNCH_TO_SUPERVISORD), EPROTO, "of a cell");
 	launch_msg_init(&m, LAUNCH_START, 0);
 	m.u.start.change_ids = 2;
 	is_int(deliver_msg(&m, LAUNCH_TO_CELL), EPROTO, "not a truth value");

@@ -23,6 +23,7 @@ package BrowserTask::Harness;
 #     programs  => { supervisord => FILE, workerd => FILE, cell => FILE };
 #                  default: those of the build tree
 #     settings  => [ 'name=value', ... ]
+#     conf      => TEXT   configuration file; default: an empty one
 #     browser   => FILE   passed as -B
 #     env       => { NAME => VALUE or undef }
 #     args      => [ ... ]  more arguments
@@ -35,7 +36,8 @@ package BrowserTask::Harness;
 #                        status, undef if it still runs
 #   $i->wait($s)         waits for its end; as stop()
 #   $i->{pid}            of the launcher, undef when not running
-#   $i->dir state_dir run_dir admin_sock client_sock   paths
+#   $i->dir state_dir run_dir admin_sock client_sock conf   paths
+#   $i->configure($text) writes the configuration file anew
 #   $i->log              what it and supervisord wrote to standard error
 #   $i->ctl(@args)       runs browsertaskctl of the build tree as the same user
 #                        against it; returns ($status, $stdout, $stderr)
@@ -173,6 +175,7 @@ sub new {
 		mode => (modes())[0],
 		programs => {},
 		settings => [],
+		conf => '',
 		args => [],
 		env => {},
 		%opt,
@@ -190,6 +193,7 @@ sub new {
 	} else {
 		chmod 0755, $self->{dir};
 	}
+	$self->configure($self->{conf});
 	$self->{state} //= "$self->{dir}/state";
 	$self->{run} //= "$self->{dir}/run";
 	push @instances, $self;
@@ -197,11 +201,23 @@ sub new {
 }
 
 sub dir { return $_[0]{dir} }
+sub conf { return "$_[0]{dir}/browsertaskd.conf" }
 sub state_dir { return $_[0]{state} }
 sub run_dir { return $_[0]{run} }
 sub admin_sock { return "$_[0]{run}/admin.sock" }
 sub client_sock { return "$_[0]{run}/client.sock" }
 sub log { return slurp("$_[0]{dir}/log") // '' }
+
+sub configure {
+	my ($self, $text) = @_;
+	my $new = $self->conf . '.new';
+
+	open(my $fh, '>', $new) or die "$new: $!\n";
+	print $fh $text;
+	close $fh or die "$new: $!\n";
+	chmod 0644, $new;
+	rename $new, $self->conf or die "$new: $!\n";
+}
 
 sub command {
 	my ($self, $ready_fd) = @_;
@@ -216,7 +232,7 @@ sub command {
 	return (
 		"$builddir/launcher/browsertaskd",
 		'-s', $self->{state}, '-r', $self->{run},
-		'-P', "$self->{dir}/lib",
+		'-P', "$self->{dir}/lib", '-f', $self->conf,
 		(defined $self->{browser} ? ('-B', $self->{browser}) : ()),
 		(map { ('-o', $_) } @settings),
 		'--ready-fd', $ready_fd,
@@ -228,7 +244,7 @@ sub become {
 	my ($self) = @_;
 
 	delete @ENV{
-	    qw(XDG_RUNTIME_DIR XDG_STATE_HOME NOTIFY_SOCKET LISTEN_PID
+	    qw(XDG_CONFIG_HOME XDG_RUNTIME_DIR XDG_STATE_HOME NOTIFY_SOCKET LISTEN_PID
 	    LISTEN_FDS LISTEN_FDNAMES BROWSERTASK_SOCKET)};
 	$ENV{HOME} = "$self->{dir}/home";
 	for my $name (keys %{ $self->{env} }) {

@@ -1,0 +1,67 @@
+/*
+ * reload: SIGHUP in the launcher. The file is read and checked as at the
+ * start; supervisord, which must not read it, is told what changed, setting by
+ * setting.
+ */
+#include <limits.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "launch/launch.h"
+#include "launcher/reload.h"
+
+_Static_assert(SETTINGS_NAME_BYTES <= LAUNCH_NAME_BYTES, "a name fits");
+_Static_assert(SETTINGS_VALUE_BYTES <= LAUNCH_VALUE_BYTES, "a value fits");
+
+static void
+tell(struct supervise *s, const char *name, const char *value)
+{
+	struct launch_msg m;
+
+	launch_msg_init(&m, LAUNCH_SETTING, 0);
+	strlcpy(m.u.setting.name, name, sizeof(m.u.setting.name));
+	strlcpy(m.u.setting.value, value, sizeof(m.u.setting.value));
+	supervise_send(s, &m, NULL);
+}
+
+static void
+take_setting(struct options *o, const struct settings *new, size_t i,
+    struct supervise *supervise)
+{
+	const struct setting_info *row = settings_row(i);
+	char now[SETTINGS_VALUE_BYTES], then[SETTINGS_VALUE_BYTES];
+
+	settings_format(&o->settings, i, then);
+	settings_format(new, i, now);
+	if (row->taken == SETTING_START) {
+		log_warn("setting %s: stays %s until the next start, then %s",
+		    row->name, then, now);
+		return;
+	}
+	log_info("setting %s: %s, was %s", row->name, now, then);
+	settings_copy(&o->settings, new, i);
+	tell(supervise, row->name, now);
+}
+
+void
+reload_settings(struct options *o, struct supervise *supervise)
+{
+	char why[PATH_MAX + 320];
+	struct settings new;
+	bool has_file, changed = false;
+
+	if (!options_settings(o, &new, &has_file, why, sizeof(why))) {
+		log_err("%s; all settings stay as they were", why);
+		return;
+	}
+	o->conf_needed = o->conf_needed || has_file;
+	for (size_t i = 0; i < SETTINGS_COUNT; i++) {
+		if (settings_value(&o->settings, i) == settings_value(&new, i))
+			continue;
+		changed = true;
+		take_setting(o, &new, i, supervise);
+	}
+	if (!changed)
+		log_info("reload: no setting changed");
+	log_init("browsertaskd", o->settings.debug ? LOGL_DEBUG : LOGL_INFO);
+}

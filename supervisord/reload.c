@@ -1,0 +1,40 @@
+/*
+ * Settings that change while supervisord runs, told by the launcher. Most are
+ * looked up whenever they are needed; what has taken them over is told here.
+ */
+#include "common/log.h"
+#include "supervisord/client.h"
+#include "supervisord/reload.h"
+#include "supervisord/sup.h"
+#include "supervisord/task.h"
+
+static int64_t client_room;
+
+void
+reload_fit(struct settings *s, int64_t client_descriptors)
+{
+	client_room = client_descriptors;
+	if (s->maxClients <= client_room)
+		return;
+	log_warn("setting maxClients: %lld: no more descriptors are allowed",
+	    (long long)client_room);
+	s->maxClients = client_room;
+}
+
+void
+reload_setting(void *arg, const char *name, const char *value)
+{
+	struct sup *sup = arg;
+	char why[256];
+
+	if (!settings_set(&sup->settings, name, value, why, sizeof(why))) {
+		log_err("launcher: %s", why);
+		return;
+	}
+	reload_fit(&sup->settings, client_room);
+	log_init("supervisord", sup->settings.debug ? LOGL_DEBUG : LOGL_INFO);
+	clients_reload(sup->clients);
+	/* More runs may be active. */
+	tasks_pump(sup->tasks);
+	log_info("setting %s: %s", name, value);
+}

@@ -1,0 +1,220 @@
+#!/usr/bin/perl
+# The configuration file, as an administrator meets it: checked with -n, read
+# at the start, overridden by options, read again on SIGHUP while the service
+# runs, broken or not.
+use strict;
+use warnings;
+use BrowserTask::Client;
+use BrowserTask::Harness;
+use Test::More;
+use Time::HiRes qw(time);
+
+my $program = ($ENV{builddir} // '.') . '/launcher/browsertaskd';
+
+# What `browsertaskd -n' says to a file.
+sub check {
+	my ($i, $text, @options) = @_;
+
+	$i->configure($text) if defined $text;
+	my @command = ($program, '-n', '-f', $i->conf, @options);
+	my $pid = open(my $out, '-|') // die "fork: $!\n";
+	if ($pid == 0) {
+		open(STDERR, '>&', \*STDOUT);
+		exec { $command[0] } @command or POSIX::_exit(127);
+	}
+	my $said = do { local $/; <$out> } // '';
+	close $out;
+	$said =~ s/\Q@{[ $i->conf ]}\E/FILE/g;
+	return ($? >> 8) . ' ' . $said;
+}
+
+# The settings' names, types and limits, as -h tells them.
+sub table {
+	my @rows;
+	my $name;
+	open(my $help, '-|', $program, '-h') or die "$program: $!\n";
+	while (<$help>) {
+		push @rows, { name => $1, def => $2, least => $3, most => $4 }
+		    if /^  (\w+) +(\S+)(?:  \((-?\d+) to (\d+) .*\))?$/;
+	}
+	close $help;
+	return @rows;
+}
+
+sub logged {
+	my ($i, $re, $seconds) = @_;
+	return wait_until($seconds // 20, sub { $i->log =~ $re });
+}
+
+# Writes the file anew, asks for a reload and waits for this in the log.
+sub reload {
+	my ($i, $text, $re) = @_;
+	my $from = length $i->log;
+
+	$i->configure($text) if defined $text;
+	kill HUP => $i->{pid};
+	wait_until(20, sub { substr($i->log, $from) =~ $re });
+	return substr $i->log, $from;
+}
+
+sub count {
+	my ($text, $re) = @_;
+	return scalar(() = $text =~ /$re/g);
+}
+
+sub test_check {
+	my $i = BrowserTask::Harness->new;
+	my @rows = table();
+
+	cmp_ok(@rows, '>', 15, 'the table of settings');
+	is(check($i, ''), "0 FILE: good\n", 'an empty file is good');
+	my $text = join '', map { "$_->{name} = $_->{def}\n" } @rows;
+	is(check($i, $text), "0 FILE: good\n", 'all defaults are good');
+	for my $row (grep { defined $_->{least} } @rows) {
+		my $n = $row->{name};
+		my $range = "write a number from $row->{least} to "
+		    . "$row->{most} ";
+		is(check($i, "$n = $row->{most}\n"), "0 FILE: good\n",
+		    "$n: highest");
+		like(check($i, "\n$n = " . ($row->{least} - 1) . "\n"),
+		    qr/^78 browsertaskd: FILE:2: $n: .*too small: $range/,
+		    "$n: too small");
+		like(check($i, "\n\n$n = " . ($row->{most} + 1) . "\n"),
+		    qr/^78 browsertaskd: FILE:3: $n: .*too large: $range/,
+		    "$n: too large");
+		like(check($i, "# text\n$n = much\n"),
+		    qr/^78 browsertaskd: FILE:2: $n: "much" is not .*: $range/,
+		    "$n: wrong type");
+	}
+	is(check($i, "debug = 7\n"), '78 browsertaskd: FILE:1: debug: "7" is '
+	    . "neither yes nor no: write one of these\n", 'a switch');
+	is(check($i, "debug = no\nmaxRun = 7\n"), '78 browsertaskd: FILE:2: '
+	    . qq(unknown setting "maxRun": browsertaskd -h lists all\n),
+	    'an unknown setting');
+	is(check($i, "maxClient = 7\n"), '78 browsertaskd: FILE:1: unknown '
+	    . qq(setting "maxClient": did you mean maxClients?\n),
+	    'a misspelt one');
+	is(check($i, "uidBlocks = 4\nuidBase = 4294901760\n"),
+	    "0 FILE: good\n", 'settings that go together');
+	like(check($i, "# uids\nuidBlocks = 2000\nuidBase = 4294901760\n"),
+	    qr/^78 browsertaskd: FILE:2: uidBlocks: .*at most 1023$/,
+	    'settings that do not');
+	is(check($i, "maxClients = 7\n", '-o', 'maxClients=8'),
+	    "0 FILE: good\n", 'with an option');
+	like(check($i, '', '-o', 'maxClients=0'), qr/^64 /, 'a wrong option');
+
+	chmod 0666, $i->conf;
+	like(check($i), qr/^78 .*others can write to it .*: chmod go-w$/,
+	    'a file that others can write to');
+	unlink $i->conf;
+	like(check($i), qr/^78 browsertaskd: FILE: No such file/,
+	    'a file that is named and not there');
+}
+
+# A good file cut at every byte: -n answers, good or with a line.
+sub test_truncation {
+	my $i = BrowserTask::Harness->new;
+	my $text = "# a\nmaxClients = 12\n/* b */ debug = \"no\"\n";
+	my @wrong;
+
+	for my $cut (0 .. length $text) {
+		my $said = check($i, substr $text, 0, $cut);
+		push @wrong, "$cut: $said"
+		    if $said !~ /^(0 FILE: good|78 browsertaskd: FILE:\d+: .+)$/;
+	}
+	is("@wrong", '', 'each beginning of a file is judged');
+}
+
+sub test_start {
+	my ($mode) = @_;
+	my $i = BrowserTask::Harness->new(mode => $mode,
+	    conf => "maxQueuedRuns = 7\nmaxConcurrentRuns = 3\n",
+	    settings => [ 'maxConcurrentRuns=2' ])->start;
+	my $c = BrowserTask::Client->new($i->client_sock);
+	my $p = $c->call('profile.get');
+
+	is($p->{maxQueuedRuns}, 7, "$mode: a setting of the file");
+	is($p->{maxConcurrentRuns}, 2, "$mode: an option is over it");
+	my $log = reload($i, "maxQueuedRuns = 8\nmaxConcurrentRuns = 4\n"
+	    . "uidBlocks = 3\n", qr/supervisord: setting maxQueuedRuns/);
+	like($log, qr/^<6>browsertaskd: setting maxQueuedRuns: 8, was 7$/m,
+	    "$mode: the reload is logged");
+	is(count($log, qr/^<\d>browsertaskd: setting/m),
+	    $mode eq 'system' ? 1 : 2, "$mode: a line for each change");
+	like($log, qr/^<4>browsertaskd: setting uidBlocks: stays 7 until the/m,
+	    "$mode: and for what has to wait") if $mode eq 'user';
+	$p = $c->call('profile.get');
+	is($p->{maxQueuedRuns}, 8, "$mode: and in effect");
+	is($p->{maxConcurrentRuns}, 2, "$mode: the option is still over it");
+
+	$log = reload($i, "maxQueuedRuns = 9\n\nmaxClients = none\n",
+	    qr/stay as they were/);
+	like($log, qr/^<3>browsertaskd:\ \S+browsertaskd\.conf:3:\ maxClients:
+	    \ "none"\ is\ not\ a\ whole\ number:.*;\ all\ settings\ stay/mx,
+	    "$mode: a broken file is logged");
+	is($c->call('profile.get')->{maxQueuedRuns}, 8,
+	    "$mode: and changes nothing");
+
+	chmod 0666, $i->conf;
+	like(reload($i, undef, qr/stay as/), qr/others can write to it/,
+	    "$mode: neither does one that others can write to");
+	unlink $i->conf;
+	like(reload($i, undef, qr/stay as/), qr/No such file/,
+	    "$mode: nor one that is gone");
+	like(reload($i, "maxQueuedRuns = 8\n", qr/no setting changed|uidBl/),
+	    qr/^<6>browsertaskd: (reload: no setting changed)$/m,
+	    "$mode: the same again changes nothing");
+
+	# A new supervisord knows, too.
+	my $pid = $c->call('profile.get')->{pid};
+	kill KILL => $pid;
+	wait_until(20, sub { count($i->log, qr/: serving, epoch/) == 2 });
+	$c = BrowserTask::Client->new($i->client_sock);
+	is($c->call('profile.get')->{maxQueuedRuns}, 8,
+	    "$mode: a supervisord started later has it");
+	is($i->stop, 0, "$mode: and the service stops as it should");
+}
+
+# Settings that something has to be done for.
+sub test_effects {
+	my $i = BrowserTask::Harness->new(conf => "maxClients = 2\n")->start;
+	my @in = map { BrowserTask::Client->new($i->client_sock) } 1 .. 2;
+	my $late = BrowserTask::Client->new($i->client_sock, raw => 1);
+	my $hello = $late->send('hello', { proto => 1, client => 'late' });
+
+	ok(!$late->receive(0.1), 'a third client waits');
+	reload($i, "maxClients = 3\n", qr/supervisord: setting maxClients: 3/);
+	is($late->answer($hello)->{proto}, 1, 'until there may be three');
+
+	unlike($i->log, qr/^<7>/m, 'no log of every decision');
+	reload($i, "maxClients = 3\ndebug = yes\n",
+	    qr/supervisord: setting debug: yes/);
+	undef $late;
+	ok(logged($i, qr/^<7>supervisord: client late/m), 'debug is on');
+	reload($i, "maxClients = 3\n", qr/supervisord: setting debug: no/);
+	my $before = count($i->log, qr/^<7>/m);
+	pop @in;
+	wait_until(20, sub { $in[0]->call('profile.get')->{clients} == 1 });
+	is(count($i->log, qr/^<7>/m), $before, 'and off again');
+	is(count($i->log, qr/^(?!<[3467]>\w+: )/m), 0,
+	    'every line has a priority and a program');
+	is($i->stop, 0, 'stopped');
+}
+
+# Started with a mistake, it does not run.
+sub test_refused {
+	my $i = BrowserTask::Harness->new(conf => "\nmaxClients = 0\n");
+	$i->launch;
+	is($i->wait, 78 << 8, 'a broken file is no start');
+	like($i->log, qr{^<3>browsertaskd: \S+/browsertaskd\.conf:2: maxC}m,
+	    'and logged with its line');
+	ok(!-e $i->state_dir, 'before anything is made');
+}
+
+test_check();
+test_truncation();
+test_start($_) for modes();
+test_effects();
+test_refused();
+is(left(5), '', 'nothing is left');
+done_testing;
