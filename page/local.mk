@@ -137,6 +137,20 @@ t_scenario_pagetype_test_LDADD = $(PAGE_TEST_LIBS)
 TESTS += t/scenario/pagetype_test
 EXTRA_DIST += t/pagetype
 
+check_PROGRAMS += t/scenario/pagekind_test
+t_scenario_pagekind_test_SOURCES = \
+	t/scenario/live.c \
+	t/scenario/live.h \
+	t/scenario/pagekind_test.c \
+	t/scenario/visit.c \
+	t/scenario/visit.h \
+	t/unit/tap.h
+t_scenario_pagekind_test_CPPFLAGS = $(AM_CPPFLAGS) $(EVHTTP_CFLAGS) \
+	-I$(top_srcdir)/t/scenario
+t_scenario_pagekind_test_LDADD = $(PAGE_TEST_LIBS) $(EVHTTP_LIBS)
+TESTS += t/scenario/pagekind_test
+EXTRA_DIST += t/data
+
 check_PROGRAMS += t/scenario/readability_test
 t_scenario_readability_test_SOURCES = \
 	cell/flags.c \

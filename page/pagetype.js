@@ -3,22 +3,35 @@
 // headings and buttons in several languages; the best with enough points wins.
 // A word ends where no letter follows, in any script: \b knows ASCII only.
 const WORDS = {
-  to: /^(to|recipients?|an|empf[aä]nger|à|destinataires?|para|destinatarios?|a|aan|кому|宛先|收件人|받는 ?사람|إلى|אל|cc|bcc)[\s:*：]*$/iu,
-  subject: /(?<!\p{L})(subject|betreff|objet|asunto|assunto|oggetto|onderwerp|temat|тема)(?!\p{L})|主题|主旨|件名|제목|الموضوع|נושא/iu,
-  login: /(?<!\p{L})(log ?in|log on|sign ?in|signin|anmelden|einloggen|anmeldung|connexion|se connecter|identif\p{L}*|iniciar sesi[oó]n|acceder|ingresar|entrar|acessar|accedi|inloggen|zaloguj|войти|вход)(?!\p{L})|登录|登入|ログイン|サインイン|로그인|تسجيل الدخول|دخول|כניסה|התחבר/iu,
-  register: /(?<!\p{L})(sign ?up|register|registration|create (an |your )?account|join now|registrieren|konto erstellen|registrierung|inscription|s.inscrire|cr[eé]er un compte|registrarse|reg[ií]strate|crear (una )?cuenta|cadastr\p{L}*|criar conta|registrati|iscriviti|регистрация|зарегистр\p{L}*)|注册|註冊|新規登録|会員登録|アカウント作成|회원가입|إنشاء حساب|تسجيل جديد|הרשמה/iu,
-  search: /(?<!\p{L})(search|find|suche|suchen|recherche|rechercher|buscar|b[uú]squeda|pesquis\p{L}*|cerca|ricerca|zoeken|szukaj|поиск|найти)(?!\p{L})|搜索|搜尋|検索|검색|بحث|ابحث|חיפוש/iu,
-  results: /(?<!\p{L})(results?|ergebnisse|treffer|r[eé]sultats?|resultados?|risultati|resultaten|wyniki|результат\p{L}*)(?!\p{L})|结果|結果|검색결과|نتائج|תוצאות/iu,
-  dashboard: /(?<!\p{L})(dashboard|overview|control panel|console|analytics|[uü]bersicht|tableau de bord|panel de control|painel|cruscotto|обзор|панель)(?!\p{L})|仪表盘|儀表板|控制台|概览|ダッシュボード|대시보드|لوحة|לוח בקרה/iu,
-  settings: /(?<!\p{L})(settings|preferences|configuration|options|einstellungen|param[eè]tres|pr[eé]f[eé]rences|ajustes|configuraci[oó]n|preferencias|configura[cç][oõ]es|impostazioni|instellingen|ustawienia|настройки)(?!\p{L})|设置|設定|偏好|설정|إعدادات|الإعدادات|הגדרות/iu,
-  checkout: /(?<!\p{L})(check ?out|payment|place (your )?order|pay now|billing|kasse|zur kasse|bezahlen|zahlung|paiement|commander|pagar|pago|finalizar (la )?compra|pagamento|checkout|afrekenen|оплат\p{L}*|оформ\p{L}*)(?!\p{L})|结账|結帳|付款|支付|お支払い|購入手続き|결제|الدفع|إتمام الشراء|תשלום/iu,
-  inbox: /(?<!\p{L})(inbox|posteingang|bo[iî]te de r[eé]ception|bandeja de entrada|caixa de entrada|posta in arrivo|входящие)(?!\p{L})|收件箱|收件匣|受信トレイ|받은편지함|البريد الوارد|צד נכנס/iu,
-  compose: /(?<!\p{L})(compose|new (message|mail|e-?mail)|write (a )?message|verfassen|neue nachricht|nouveau message|redactar|escribir|nova mensagem|nuovo messaggio|написать)(?!\p{L})|写邮件|撰写|寫信|新規メール|メール作成|편지쓰기|رسالة جديدة/iu,
-  send: /(?<!\p{L})(send|senden|envoyer|enviar|invia|verzenden|отправить)(?!\p{L})|发送|傳送|送信|보내기|إرسال|שלח/iu,
-  save: /(?<!\p{L})(save|apply|update|speichern|[uü]bernehmen|enregistrer|guardar|salvar|salva|opslaan|сохранить)(?!\p{L})|保存|储存|儲存|저장|حفظ|שמור/iu,
-  contact: /(?<!\p{L})(contact|feedback|apply|application|request|survey|booking|kontakt|formular|anfrage|formulaire|contacto|formulario|contato|modulo|анкета|форма)(?!\p{L})|联系|表单|聯絡|お問い合わせ|フォーム|문의|اتصل|نموذج/iu,
-  logout: /(?<!\p{L})(log ?out|sign ?out|abmelden|d[eé]connexion|cerrar sesi[oó]n|sair|esci|выйти)(?!\p{L})|退出|登出|ログアウト|로그아웃|خروج/iu,
+  to: /^(to|to recipients?|recipients?|an|till|til|komu|kime|προς|đến|do|empf[aä]nger|à|destinataires?|para|destinatarios?|a|aan|кому|宛先|收件人|받는 ?사람|받는사람|إلى|אל|cc|bcc)[\s:*：]*$/iu,
+  subject: /(?<!\p{L})(ämne|emne|předmět|konu|θέμα|chủ đề|विषय|tárgy|subiect|subject|betreff|objet|asunto|assunto|oggetto|onderwerp|temat|тема)(?!\p{L})|主题|主旨|件名|제목|الموضوع|נושא/iu,
+  login: /(?<!\p{L})(logga in|log ind|logg inn|kirjaudu|přihlá\p{L}*|giriş( yap)?|oturum aç|σύνδεση|είσοδος|đăng nhập|zaloguj się|logowanie|увійти|bejelentkez\p{L}*|autentific\p{L}*|प्रवेश|लॉग ?इन|log ?in|log on|sign ?in|signin|anmelden|einloggen|anmeldung|connexion|se connecter|identif\p{L}*|iniciar sesi[oó]n|acceder|ingresar|entrar|acessar|accedi|inloggen|zaloguj|войти|вход)(?!\p{L})|登录|登入|ログイン|サインイン|로그인|تسجيل الدخول|دخول|כניסה|התחבר/iu,
+  register: /(?<!\p{L})(skapa konto|bli medlem|opret (konto|bruger)|registrer\p{L}*|luo tili|registrovat|registrace|vytvořit účet|üye ol|kayıt( ol)?|εγγραφή|đăng ký|zarejestruj|rejestracja|załóż konto|ouvrir un compte|open an account|aanmelden|account aanmaken|реєстрація|regisztr\p{L}*|înregistr\p{L}*|get started|start (a|your) free trial|join|sign ?up|register|registration|create (an |your )?account|join now|registrieren|konto erstellen|registrierung|inscription|s.inscrire|cr[eé]er un compte|registrarse|reg[ií]strate|crear (una )?cuenta|cadastr\p{L}*|criar conta|registrati|iscriviti|регистрация|зарегистр\p{L}*)|注册|註冊|新規登録|会員登録|アカウント作成|회원가입|إنشاء حساب|تسجيل جديد|הרשמה/iu,
+  search: /(?<!\p{L})(sök|søg|søk|hae|haku|hledat|vyhled\p{L}*|ara|arama|αναζήτηση|tìm( kiếm)?|खोजें|пошук|keresés|căutare|procurar|rechercher|wyszukaj|искать|search|find|suche|suchen|recherche|rechercher|buscar|b[uú]squeda|pesquis\p{L}*|cerca|ricerca|zoeken|szukaj|поиск|найти)(?!\p{L})|搜索|搜尋|查询|查詢|検索|검색|بحث|ابحث|חיפוש/iu,
+  results: /(?<!\p{L})(resultat\p{L}*|tulokset|výsledk\p{L}*|nalezen\p{L}*|sonuç\p{L}*|αποτελέσματα|kết quả|परिणाम|hits|matches|найден\p{L}*|znalezion\p{L}*|találat\p{L}*|rezultate|results?|ergebnisse|treffer|r[eé]sultats?|resultados?|risultati|resultaten|wyniki|результат\p{L}*)(?!\p{L})|结果|結果|검색결과|نتائج|תוצאות/iu,
+  dashboard: /(?<!\p{L})(instrumentpanel|oversigt|oversikt|översikt|přehled|nástěnka|gösterge paneli|πίνακας ελέγχου|bảng điều khiển|pulpit|kokpit|личный кабинет|posici[oó]n global|vue d.ensemble|panoramica|overzicht|my account|mein konto|mon compte|minha conta|mina sidor|min side|dashboard|overview|control panel|console|analytics|[uü]bersicht|tableau de bord|panel de control|painel|cruscotto|обзор|панель)(?!\p{L})|仪表盘|儀表板|控制台|概览|ダッシュボード|대시보드|لوحة|לוח בקרה/iu,
+  settings: /(?<!\p{L})(inställningar|indstillinger|innstillinger|asetukset|nastavení|ayarlar|ρυθμίσεις|cài đặt|सेटिंग|налаштування|beállítások|setări|voorkeuren|prefer[eê]ncias|preferenze|security|sicherheit|datenschutzeinstellungen|notifications|notifica[cç][oõ]es|benachrichtigungen|settings|preferences|configuration|options|einstellungen|param[eè]tres|pr[eé]f[eé]rences|ajustes|configuraci[oó]n|preferencias|configura[cç][oõ]es|impostazioni|instellingen|ustawienia|настройки)(?!\p{L})|设置|設定|偏好|설정|إعدادات|الإعدادات|הגדרות/iu,
+  checkout: /(?<!\p{L})(kassa|betalning|betaling|maksu|pokladna|platba|ödeme|ολοκλήρωση|thanh toán|zamówienie|do kasy|płatność|panier|warenkorb|carrito|carrello|winkelwagen|koszyk|корзин\p{L}*|cart|basket|bestelling|bestellen|commande|ordine|pedido|kosár|проведення|pay|check ?out|payment|place (your )?order|pay now|billing|kasse|zur kasse|bezahlen|zahlung|paiement|commander|pagar|pago|finalizar (la )?compra|pagamento|checkout|afrekenen|оплат\p{L}*|оформ\p{L}*)(?!\p{L})|结账|結帳|付款|支付|お支払い|購入手続き|결제|الدفع|إتمام الشراء|תשלום/iu,
+  inbox: /(?<!\p{L})(doručená pošta|inkorg|indbakke|innboks|saapuneet|gelen kutusu|εισερχόμενα|hộp thư đến|odebrane|skrzynka odbiorcza|postvak in|messagerie|courrier|вхідні|inbox|posteingang|bo[iî]te de r[eé]ception|bandeja de entrada|caixa de entrada|posta in arrivo|входящие)(?!\p{L})|收件箱|收件匣|受信トレイ|받은편지함|البريد الوارد|צד נכנס/iu,
+  compose: /(?<!\p{L})(nová zpráva|skriv (mail|brev|e-?post)|nytt meddelande|ny (mail|besked)|kirjoita|yeni ileti|oluştur|σύνταξη|soạn thư|nowa wiadomość|utwórz|nieuw bericht|opstellen|nuevo mensaje|e-?mail schreiben|r[eé]diger|reply|antworten|compose|new (message|mail|e-?mail)|write (a )?message|verfassen|neue nachricht|nouveau message|redactar|escribir|nova mensagem|nuovo messaggio|написать)(?!\p{L})|写邮件|撰写|寫信|新規メール|メール作成|편지쓰기|رسالة جديدة/iu,
+  send: /(?<!\p{L})(skicka|lähetä|odeslat|gönder|αποστολή|gửi|wyślij|inviare|надіслати|submit|send|senden|envoyer|enviar|invia|verzenden|отправить)(?!\p{L})|发送|傳送|送信|보내기|إرسال|שלח/iu,
+  save: /(?<!\p{L})(spara|gem|lagre|tallenna|uložit|kaydet|αποθήκευση|lưu|zapisz|save changes|bewaren|salvare|зберегти|mentés|save|apply|update|speichern|[uü]bernehmen|enregistrer|guardar|salvar|salva|opslaan|сохранить)(?!\p{L})|保存|储存|儲存|저장|حفظ|שמור/iu,
+  contact: /(?<!\p{L})(kontakta|yhteys|iletişim|επικοινωνία|liên hệ|đặt bàn|apply|bewerb\p{L}*|solicitud|demande|inscripci[oó]n|aanvraag|toevoegen|wniosek|заявк\p{L}*|žádost|book|reserv\p{L}*|contact|feedback|apply|application|request|survey|booking|kontakt|formular|anfrage|formulaire|contacto|formulario|contato|modulo|анкета|форма)(?!\p{L})|联系|表单|聯絡|お問い合わせ|フォーム|문의|اتصل|نموذج/iu,
+  total: /(?<!\p{L})(total|sub-?total|order summary|gesamt(summe|betrag)?|zwischensumme|summe|total ttc|sous-total|totale|totaal|suma|razem|celkem|summa|i alt|sum|yhteensä|toplam|σύνολο|tổng|итого|всего|разом|összesen)(?!\p{L})|合计|总额|应付|總計|合計|합계|المجموع|סה"?כ/iu,
+  shipping: /(?<!\p{L})(shipping|delivery|versand(kosten)?|lieferung|livraison|env[ií]o|entrega|frete|spedizione|consegna|verzend(kosten|ing)|bezorg\p{L}*|dostawa|doprava|frakt|levering|toimitus|kargo|αποστολή|vận chuyển|доставк\p{L}*|szállítás)(?!\p{L})|运费|配送|送货|收货|運費|送料|배송|الشحن|משלוח/iu,
+  paying: /(?<!\p{L})(payment( method)?|card number|zahlungs(art|weise|methode)|moyen de paiement|paiement|forma de pago|m[eé]todo de pago|pagamento|forma de pagamento|betaalmethode|płatnoś\p{L}*|platb\p{L}*|betal\p{L}*|maksutapa|ödeme|πληρωμή|оплат\p{L}*|fizetés)(?!\p{L})|支付方式|付款方式|支払い方法|결제수단|طريقة الدفع|אמצעי תשלום/iu,
+  order: /(?<!\p{L})(place (your )?order|pay now|pay [€$£¥]|check ?out|buy now|complete (order|purchase)|(zahlungspflichtig )?bestellen|kaufen|zur kasse|commander|payer|comprar|realizar pedido|finalizar|pagar|ordina|acquista|bestelling plaatsen|afrekenen|zamawiam|zapłać|objednat|köp nu|slutför|bestill|tilaa|siparişi|παραγγελία|đặt hàng|оформить заказ|заказать|оплатить|megrendel\p{L}*)(?!\p{L})|提交订单|去结算|立即购买|注文(を確定|する)|주문하기|결제하기|تأكيد الطلب|הזמן/iu,
+  account: /(?<!\p{L})(profile?|account|security|privacy|notifications?|appearance|billing|language|emails?|password|general|konto|profil|sicherheit|datenschutz|benachrichtigungen|zahlungsmittel|pers[oö]nliche daten|compte|confidentialit[eé]|apparence|langue|g[eé]n[eé]ral|cuenta|perfil|privacidad|notificaciones|seguridad|conta|privacidade|notifica[cç][oõ]es|senha|seguran[cç]a|profilo|notifiche|sicurezza|meldingen|beveiliging|powiadomienia|prywatność|профиль|уведомления|безопасность|конфиденциальность|účet|soukromí|oznámení)(?!\p{L})|账号|隐私|通知|安全|个人资料|アカウント|プライバシー|계정|알림|الحساب|الخصوصية|חשבון|פרטיות/iu,
+  logout: /(?<!\p{L})(logga ut|log ud|logg ut|odhlásit|çıkış|αποσύνδεση|đăng xuất|wyloguj|uitloggen|salir|выход|вихід|se déconnecter|esci|terminar sess[aã]o|log ?out|sign ?out|abmelden|d[eé]connexion|cerrar sesi[oó]n|sair|esci|выйти)(?!\p{L})|退出|登出|ログアウト|로그아웃|خروج/iu,
 };
+// The folders that every mail program has, in its words.
+const FOLDERS = [
+  /(?<!\p{L})(inbox|posteingang|bo[iî]te de r[eé]ception|bandeja de entrada|entrada|caixa de entrada|posta in arrivo|postvak in|odebrane|doručená pošta|inkorg|indbakke|innboks|saapuneet|gelen kutusu|εισερχόμενα|hộp thư đến|входящие|вхідні)(?!\p{L})|收件箱|收件匣|受信トレイ|받은 ?편지함|الوارد|דואר נכנס/iu,
+  /(?<!\p{L})(sent( items| mail)?|gesendet\p{L}*|([eé]l[eé]ments |messages )?envoy[eé]s|enviados|inviat[ai]|posta inviata|verzonden( items)?|wysłane|odeslan\p{L}*( pošta)?|skickat|sendt( post)?|lähetetyt|gönderilmiş|απεσταλμένα|đã gửi|отправленные|надіслані)(?!\p{L})|已发送|已傳送|寄件備份|送信済み|보낸 ?편지함|المرسل|נשלח/iu,
+  /(?<!\p{L})(drafts?|entw[uü]rfe|brouillons?|borradores|rascunhos|bozze|concepten|wersje robocze|szkice|koncepty|utkast|kladder|luonnokset|taslaklar|πρόχειρα|thư nháp|черновики|чернетки)(?!\p{L})|草稿|下書き|임시 ?보관함|المسودات|טיוטות/iu,
+  /(?<!\p{L})(spam|junk|(courrier )?ind[eé]sirables?|correo no deseado|posta indesiderata|ongewenst|lixo eletr[oô]nico|nevyžádan\p{L}*( pošta)?|skräppost|uønsket|roskaposti|gereksiz|ανεπιθύμητα|thư rác|спам)(?!\p{L})|垃圾邮件|垃圾郵件|迷惑メール|스팸|دואר זבל|غير هام/iu,
+  /(?<!\p{L})(trash|bin|deleted items|papierkorb|corbeille|([eé]l[eé]ments )?supprim[eé]s|papelera|lixeira|cestino|prullenbak|kosz|koš|papperskorg\p{L}*|papirkurv|roskakori|çöp( kutusu)?|κάδος|thùng rác|корзина|удал[её]нные|кошик)(?!\p{L})|回收站|已删除|垃圾桶|ゴミ箱|휴지통|المهملات|אשפה/iu,
+];
 const PATHS = {
   login: /(^|[/_.-])(log-?in|sign-?in|signin|auth|session|anmelden|connexion)([/_.?-]|$)/i,
   register: /(^|[/_.-])(sign-?up|register|registration|join|inscription|registrieren)([/_.?-]|$)/i,
@@ -52,7 +65,8 @@ function groupsOf() {
         break;
       const sign = child.localName + "." + (child.classList[0] || "");
       if (/^(p|br|h\d|script|style|hr|option)\./.test(sign) ||
-          !(child.matches("a[href]") || child.querySelector("a[href],h2,h3,h4,img")))
+          !(child.matches("a[href]") || child.querySelector("a[href],button,[role=button],h2,h3,h4,img")) ||
+          child.matches("button,[role=button],label"))
         continue;
       groups.set(sign, (groups.get(sign) || 0) + 1);
     }
@@ -90,7 +104,7 @@ function isTeaser(block) {
 // prose that follow one another, in one parent or each in a box of its own.
 function proseOf() {
   const blocks = new Map();
-  const prose = {long: 0, together: 0, chars: 0, all: 0, linkChars: 0};
+  const prose = {long: 0, together: 0, chars: 0, all: 0, linkChars: 0, figures: 0, lines: ""};
   const walker = document.createTreeWalker(document.body || document, NodeFilter.SHOW_TEXT);
   // So much of a page says what it is. All parts of an extraction share one
   // limit of work, and this must not use it up.
@@ -108,15 +122,30 @@ function proseOf() {
       linked = linked || block.localName === "a";
     prose.all += n;
     prose.linkChars += linked ? n : 0;
-    const sum = blocks.get(block) || {n: 0, links: 0};
+    const sum = blocks.get(block) || {n: 0, links: 0, text: ""};
     sum.n += n;
+    sum.text += sum.text.length < LONG ? text.data.slice(0, LONG) : "";
     sum.links += linked ? n : 0;
     blocks.set(block, sum);
+  }
+  for (const [block, sum] of blocks) {
+    if (sum.n > LONG * 1.5 || prose.lines.length > 20000)
+      continue;
+    const line = clean(sum.text);
+    prose.lines += line + "\n";
+    if (sum.links === 0 && isFigure(line) && !block.closest("table,a,pre"))
+      prose.figures++;
   }
   const near = new Map();
   const count = (el) => {
     near.set(el, (near.get(el) || 0) + 1);
     prose.together = Math.max(prose.together, near.get(el));
+  };
+  const sections = new Map();
+  const isSection = (el) => {
+    if (!sections.has(el))
+      sections.set(el, el.querySelector(":scope > :is(h2,h3,h4,h5)") !== null);
+    return sections.get(el);
   };
   const long = [...blocks].filter(([, sum]) => sum.n >= LONG && sum.links <= sum.n / 2);
   const inBox = new Map();
@@ -131,6 +160,10 @@ function proseOf() {
     const parent = block.parentElement;
     if (parent) {
       count(parent);
+      // A section with a heading of its own is a part of what it stands in.
+      for (let up = parent, n = 0; up.parentElement && up.parentElement.localName !== "body" &&
+           n < 4 && isSection(up); up = up.parentElement, n++)
+        count(up.parentElement);
       if (parent.childElementCount === 1 && parent.parentElement)
         count(parent.parentElement);
     }
@@ -141,6 +174,29 @@ function proseOf() {
   return prose;
 }
 
+// A number with its unit that stands for itself, as on the tiles of a dashboard.
+function isFigure(line) {
+  return line.length <= 16 && /\p{Nd}/u.test(line) && !/^\d{1,2}[:.]\d\d$|\d{4}/.test(line) &&
+    (line.match(/[\p{Nd}\p{P}\p{S}]/gu) || []).length * 2 >= line.length;
+}
+
+// What stands before a field that has no label: in the cell, the line or the
+// box before it.
+function textBefore(el) {
+  if ((el.labels && el.labels.length > 0) || el.hasAttribute("aria-label") ||
+      el.hasAttribute("aria-labelledby") || el.getAttribute("placeholder"))
+    return "";
+  for (let at = el, up = 0; at && up < 3; at = at.parentElement, up++) {
+    for (let n = at.previousSibling, steps = 0; n && steps < 6; n = n.previousSibling, steps++) {
+      const text = n.nodeType === 1 ? textIn(n) : n.nodeType === 3 ? clean(n.data.slice(-80)) : "";
+      if (text !== "")
+        return text.length <= 60 && !(n.nodeType === 1 && n.querySelector("input,select,textarea"))
+          ? text : "";
+    }
+  }
+  return "";
+}
+
 function linkedTypes() {
   let text = "";
   for (const s of document.querySelectorAll('script[type="application/ld+json"]'))
@@ -148,17 +204,31 @@ function linkedTypes() {
   return new Set((text.match(/"@type"\s*:\s*"(\w+)"/g) || []).map((m) => m.replace(/.*"(\w+)"$/, "$1")));
 }
 
+// Whether the button of the form or box that holds the field says search.
+function searches(field, items) {
+  let box = field.closest("form");
+  for (let up = field.parentElement, n = 0; !box && up && n < 4; up = up.parentElement, n++)
+    box = up.querySelector("button,[role=button],input[type=submit]") ? up : null;
+  return box !== null && items.some(({el, role}) => role === "button" && box.contains(el) &&
+    WORDS.search.test(clean(nameOf(el, role).slice(0, 60)).replace(/(?<=^\S) (?=\S$)/, "")));
+}
+
 function signalsOf(items) {
   const s = {passwords: 0, newPassword: false, currentPassword: false, text: 0, selects: 0,
     areas: 0, toggles: 0, search: null, card: 0, address: 0, to: 0, subject: 0, editor: 0,
-    email: 0, boxes: 0, username: 0};
+    email: 0, boxes: 0, username: 0, numbers: 0, options: 0};
   const radios = new Set();
+  let fields = 0;
   for (const {el, role, region} of items) {
     if (role === "link" || role === "button")
       continue;
     const ac = (el.getAttribute("autocomplete") || "").toLowerCase();
-    const name = nameOf(el, role).slice(0, 80);
+    const name = (++fields <= 100 && textBefore(el)) || nameOf(el, role).slice(0, 80);
     const hint = [el.name, el.id, el.getAttribute("placeholder"), name].join(" ");
+    if (role === "option" || role === "treeitem" || role === "tab" || role.startsWith("menuitem")) {
+      s.options += role === "option" ? 1 : 0;
+      continue;
+    }
     if (el.type === "password") {
       s.passwords++;
       s.newPassword = s.newPassword || ac.includes("new-password");
@@ -196,10 +266,20 @@ function signalsOf(items) {
       s.editor = s.editor || 1;
     } else if (role === "combobox" || role === "listbox")
       s.selects++;
-    else if (role === "textbox" || role === "spinbutton")
+    else if (role === "slider")
+      s.toggles++;
+    else if (role === "textbox" || role === "spinbutton") {
       s.text++;
+      s.numbers += role === "spinbutton" ? 1 : 0;
+      s.only = el;
+    }
   }
   s.choices = radios.size;
+  // The only field beside which stands a button that searches.
+  if (s.search === null && s.text === 1 && s.areas === 0 && s.passwords === 0 && searches(s.only, items)) {
+    s.search = s.only;
+    s.text = 0;
+  }
   return s;
 }
 
@@ -209,13 +289,29 @@ function pageType(items, counts) {
   const head = clean(document.title).slice(0, 300) + " \n " + (h1 ? clean(h1.textContent).slice(0, 300) : "");
   const buttons = items.filter((i) => i.role === "button").slice(0, 60)
     .map((i) => nameOf(i.el, "button").slice(0, 60)).join(" \n ");
-  const links = items.filter((i) => i.role === "link").slice(0, 80)
+  const links = items.filter((i) => i.role === "link" || i.role === "treeitem").slice(0, 80)
     .map((i) => clean(i.el.textContent.slice(0, 80))).join(" \n ");
+  const heads = [...document.querySelectorAll("h1,h2,h3,legend,[role=heading]")].slice(0, 12)
+    .filter((h) => visible(h) && !h.closest(FRAME)).map((h) => clean(h.textContent.slice(0, 100)));
+  // An old page has no headings, but a line of bold text.
+  if (heads.length === 0)
+    heads.push(...[...document.querySelectorAll("b,strong,caption")].slice(0, 3)
+      .map((h) => clean(h.textContent.slice(0, 100))));
+  const subject = heads.join(" \n ");
   const og = document.querySelector('meta[property="og:type"]');
   const ogType = og ? og.content || "" : "";
   const ld = linkedTypes();
   const s = signalsOf(items);
   const prose = proseOf();
+  const lines = prose.lines;
+  const folders = FOLDERS.filter((f) => f.test(links) || f.test(lines)).length;
+  const found = lines.split("\n").some((l) => /\p{Nd}/u.test(l) && WORDS.results.test(l));
+  const parts = new Set((links + " \n " + lines).split("\n").map((t) => t.trim())
+    .filter((t) => t.length < 30 && WORDS.account.test(t))).size;
+  const bill = WORDS.total.test(lines) && (WORDS.shipping.test(lines) || WORDS.paying.test(lines));
+  const charts = [...document.querySelectorAll("canvas,svg")].slice(0, 200)
+    .filter((c) => visible(c) && c.getBoundingClientRect().width >= 150).length;
+  const mailing = s.to > 0 && s.subject > 0;
   const {largest: group, rows} = groupsOf();
   const bodyChars = prose.all;
   const fields = s.text + s.areas + s.selects + s.toggles + s.choices;
@@ -223,8 +319,8 @@ function pageType(items, counts) {
   const linkShare = bodyChars > 0 ? prose.linkChars / bodyChars : 0;
   const told = bodyChars > 0 ? prose.chars / bodyChars : 0;
   // A page that only asks who one is, and for the rest on the next.
-  const asksName = s.passwords === 0 && fields >= 1 && fields <= 2 && WORDS.login.test(head) &&
-    (s.username > 0 || s.email > 0);
+  const asksName = s.passwords === 0 && fields >= 1 && fields <= 2 && 
+    (WORDS.login.test(head) ? s.username > 0 || s.email > 0 : s.text === 1 && WORDS.login.test(subject));
   const teasers = document.querySelectorAll("h2 a,h3 a,h4 a,a h2,a h3,a h4").length;
   const paged = document.querySelector('[rel=next],[rel=prev],[class*=pagination],[class*=pager],nav[aria-label*="age"]') !== null;
   const has = (kind) => WORDS[kind].test(head);
@@ -241,16 +337,19 @@ function pageType(items, counts) {
       yes(s.currentPassword, -3),
     search_engine: s.search === null || query !== "" ? 0 : 3 + yes(bodyChars < 1500, 2) +
       yes(items.length < 60, 1) + yes(prose.long === 0, 1) + yes(has("search"), 2) +
+      yes(WORDS.search.test(subject) && !has("search"), 1) +
+      yes(prose.all < 600 && group < 4, 2) + yes(group >= 5, -3) +
       yes(location.pathname === "/" || PATHS.search.test(path), 1) + yes(prose.long > 2, -4) +
       yes(group >= 8, -3) + yes(fields > 3, -3) + yes(has("results"), -2) +
-      yes((counts.heading || 0) > 8, -3),
+      yes((counts.heading || 0) > 8, -3) + yes(folders >= 3, -4) + yes(bill, -4) +
+      yes(prose.figures >= 3, -2) + yes(found, -3),
     search_results: yes(query !== "", 4) + yes(s.search !== null && s.search.value !== "", 3) +
       yes(PATHS.search.test(path), 2) + yes(has("results"), 3) + yes(has("search"), 1) +
-      yes(group >= 5, 2) + yes(paged, 1) +
-      yes(query === "" && (s.search === null || s.search.value === ""), -4) + yes(group < 3, -3),
+      yes(group >= 5, 2) + yes(paged, 1) + yes(found, 3) +
+      yes(query === "" && !found && (s.search === null || s.search.value === ""), -4) + yes(group < 3, -3),
     form: fields < 2 ? 0 : yes(fields >= 3, 3) + yes(fields >= 5, 1) + yes(s.areas > 0, 1) +
       yes(has("contact"), 3) + yes((counts.form || 0) > 0, 1) + yes(WORDS.send.test(buttons), 1) +
-      yes(prose.long > 5, -4) + yes(group > 15, -3) + yes(s.passwords > 0, -3),
+      yes(prose.long > 5, -4) + yes(group > 15, -3) + yes(s.passwords > 0, -3) + yes(mailing, -3),
     article: yes(counts.article === 1, 2) + yes(prose.together >= 3, 3) + yes(prose.together >= 6, 2) +
       yes(prose.chars > 3000, 1) + yes(told > 0.5, 2) + yes(told > 0.3 && prose.chars > 6000, 3) +
       yes(/article|blog/.test(ogType), 3) +
@@ -260,26 +359,33 @@ function pageType(items, counts) {
       yes(linkShare < 0.3, 1) + yes(h1 !== null, 1) + yes(PATHS.article.test(path), 1) +
       yes(group > 20 && told < 0.3, -4) + yes((counts.article || 0) > 3, -3) +
       yes(prose.together < 2, -4),
-    list: yes(group >= 5, 2) + yes(rows >= 10, 3) + yes(rows >= 20, 2) +
+    list: yes(group >= 5, 3) + yes(rows >= 10, 3) + yes(rows >= 20, 2) +
       yes(linkShare > 0.5, 2) + yes((counts.article || 0) >= 3, 2) + yes(paged, 1) + yes(teasers >= 5, 2) +
       yes(ld.has("ItemList") || ld.has("CollectionPage"), 3) + yes(PATHS.list.test(path), 1) +
-      yes(prose.together >= 3 && told > 0.5, -5) + yes(prose.together >= 6 && told > 0.3, -4) + yes(query !== "", -2),
-    email_inbox: !has("inbox") && !PATHS.inbox.test(path) ? 0 : yes(has("inbox"), 4) + yes(WORDS.inbox.test(links), 2) + yes(PATHS.inbox.test(path), 2) +
+      yes(prose.together >= 3 && told > 0.5, -5) + yes(prose.together >= 6 && told > 0.3, -4) + yes(query !== "" || found, -2) +
+      yes(folders >= 3, -3) + yes(bill, -2) + yes(parts >= 4 && s.toggles + s.selects > 1, -3),
+    email_inbox: !has("inbox") && !PATHS.inbox.test(path) && folders < 3 ? 0 : yes(has("inbox"), 4) +
+      yes(folders >= 3, 4) + yes(mailing, -6) + yes(WORDS.inbox.test(links), 2) + yes(PATHS.inbox.test(path), 2) +
       yes(WORDS.compose.test(buttons + links), 3) + yes(s.boxes >= 5 && group >= 5, 2) +
-      yes(group < 5 && (counts.table || 0) === 0 && (counts.listitem || 0) < 5, -6),
+      yes(group < 5 && (counts.table || 0) === 0 && (counts.listitem || 0) < 5 && s.options < 3, -6),
     email_compose: s.to === 0 && s.subject === 0 ? 0 : yes(s.to > 0, 3) + yes(s.subject > 0, 2) +
       yes(s.editor > 0, 2) + yes(WORDS.send.test(buttons), 2) + yes(has("compose"), 3) +
       yes(PATHS.compose.test(path), 2) + yes(s.to === 0, -3),
-    dashboard: yes(has("dashboard"), 4) + yes(PATHS.dashboard.test(path), 2) +
+    dashboard: yes(has("dashboard"), 4) + yes(prose.figures >= 3, 2) + yes(charts >= 1, 1) + yes(charts >= 2, 2) +
+      yes(found || query !== "", -3) + yes(fields > 4, -2) + yes(PATHS.dashboard.test(path), 2) +
       yes(document.querySelectorAll("canvas,svg[width],svg[viewBox],[class*=chart],meter,progress").length >= 3, 3) +
-      yes((counts.table || 0) > 0, 1) + yes(WORDS.logout.test(links + buttons), 1) +
+      yes((counts.table || 0) > 0 && prose.long < 3, 1) + yes(WORDS.logout.test(links + buttons), 1) +
       yes(document.querySelectorAll("[class*=card],[class*=metric],[class*=stat],[class*=tile],[class*=widget],[class*=kpi]").length >= 3, 2) +
       yes(prose.long > 5, -4),
-    settings: yes(has("settings"), 4) + yes(PATHS.settings.test(path), 2) + yes(s.toggles >= 3, 2) +
+    settings: yes(has("settings"), 4) + yes(!has("settings") && WORDS.settings.test(subject), 2) +
+      yes(parts >= 3 && fields + s.passwords > 1, 2) + yes(parts >= 5 && fields + s.passwords > 1, 1) +
+      yes(PATHS.settings.test(path), 2) +
+      yes(s.currentPassword && s.newPassword, 4) + yes(s.toggles >= 3, 2) +
       yes(s.toggles + s.selects >= 4, 1) + yes(WORDS.save.test(buttons), 2) +
-      yes(fields < 2, -5) + yes(prose.long > 5, -3),
-    checkout: yes(has("checkout"), 4) + yes(PATHS.checkout.test(path), 2) + yes(s.card > 0, 4) +
-      yes(s.address >= 2, 2) + yes(WORDS.checkout.test(buttons), 2) + yes(fields < 2, -5),
+      yes(fields + s.passwords < 2, -5) + yes(prose.long > 5, -3),
+    checkout: yes(has("checkout"), 4) + yes(bill, 4) + yes(WORDS.order.test(links), 1) + yes(PATHS.checkout.test(path), 2) + yes(s.card > 0, 4) +
+      yes(s.address >= 2, 2) + yes(WORDS.checkout.test(buttons) || WORDS.order.test(buttons), 2) +
+      yes(s.numbers > 0 && WORDS.total.test(lines), 2) + yes(fields + s.options < 2, -5) + yes(prose.long > 5, -4),
   };
   // What stands on an error page is the site's frame, not its subject.
   const entry = performance.getEntriesByType("navigation")[0];
