@@ -87,7 +87,7 @@ browser_on_popup(struct browser *b, const char *session, const char *target,
 	struct cdp_session *s;
 
 	if (p != NULL)
-		p->counters.popups++;
+		page_on_popup(p);
 	s = cdp_session_new(
 	    b->cdp, session, strlen(session), popup_on_event, NULL);
 	if (s == NULL)
@@ -98,8 +98,6 @@ browser_on_popup(struct browser *b, const char *session, const char *target,
 	if (b->options.keep_popups)
 		return;
 	browser_close_target(b, target);
-	if (p == NULL || p->counters.popups == 1)
-		browser_warn(b, "a page opened a window, which was closed");
 }
 
 /* The oldest entry gives way; a page that misses it fails by its deadline. */

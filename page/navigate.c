@@ -147,7 +147,9 @@ load_on_pause(struct page *p)
 {
 	if (p->op != OP_NAVIGATE && p->op != OP_STABLE)
 		return;
-	if (p->load.settled)
+	if (!p->load.committed)
+		page_unstick(p);
+	else if (p->load.settled)
 		page_finish(p, PAGE_OK, "");
 	else if (p->load.waiting && p->load.reading)
 		load_look(p); /* what was read before the wait is stale */
@@ -155,6 +157,18 @@ load_on_pause(struct page *p)
 		load_settle(p);
 	else if (!p->load.scripting)
 		load_start_script(p);
+}
+
+void
+load_on_deadline(struct page *p)
+{
+	const struct page_load *l = &p->load;
+	char words[PAGE_MESSAGE_MAX];
+
+	snprintf(words, sizeof(words), "the %s within %d ms",
+	    l->replied ? "page did not load" : "server did not answer",
+	    l->opts.timeout_ms);
+	page_recover(p, PAGE_NAVIGATION_TIMEOUT, words);
 }
 
 /* A new main document: the one asked for, or where the page itself went. */
@@ -363,6 +377,8 @@ page_navigate(struct page *p, const char *url,
 	}
 	page_send(p, "Page.navigate", "url", url,
 	    p->load.opts.timeout_ms + PAGE_RECOVER_MS, load_on_navigate);
+	if (p->loader[0] != '\0')
+		page_pause(p, PAGE_LEAVE_MS);
 	return true;
 }
 

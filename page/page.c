@@ -78,6 +78,7 @@ page_begin(struct page *p, enum page_op op, int timeout_ms, void *arg)
 	p->arg = arg;
 	p->late_status = PAGE_OK;
 	p->dialogs = 0;
+	p->popups = 0;
 	event_add(p->deadline, &tv);
 }
 
@@ -226,6 +227,23 @@ page_stop_dialogs(struct page *p, struct json_span params)
 }
 
 /*
+ * A script that opens one window after the other cannot be ended: the order is
+ * lost on one that stands still for a window that is held.
+ */
+void
+page_on_popup(struct page *p)
+{
+	if (++p->counters.popups == 1 && !p->browser->options.keep_popups)
+		browser_warn(
+		    p->browser, "a page opened a window, which was closed");
+	if (p->op != OP_NONE && ++p->popups == PAGE_POPUPS_MAX)
+		page_give_up(p,
+		    p->op == OP_NAVIGATE ? PAGE_NAVIGATION_FAILED
+					 : PAGE_SCRIPT_FAILED,
+		    "the page keeps opening windows");
+}
+
+/*
  * Nothing else of the page runs while a dialog is open, so it is answered at
  * once: leaving is allowed, all other questions get the careful answer.
  */
@@ -288,8 +306,7 @@ page_on_deadline(evutil_socket_t fd, short what, void *arg)
 		break;
 	case OP_NAVIGATE:
 	case OP_STABLE:
-		page_recover(p, PAGE_NAVIGATION_TIMEOUT,
-		    "the page did not load in time");
+		load_on_deadline(p);
 		break;
 	case OP_EVAL:
 	case OP_EXTRACT:

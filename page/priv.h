@@ -21,9 +21,11 @@
 #define PAGE_OPEN_MS          10000
 #define PAGE_CALL_MS          5000
 #define PAGE_RECOVER_MS       1000
+#define PAGE_LEAVE_MS         1000
 #define PAGE_STABLE_MS        3000
 #define PAGE_GRACE_MS         5000
 #define PAGE_DIALOGS_MAX      20 /* of one operation, then its script is stopped */
+#define PAGE_POPUPS_MAX       64 /* of one operation, then it fails */
 #define PAGE_FLIGHTS_MAX      32
 #define PAGE_JSON_MAX         ((size_t)32 << 20)
 
@@ -100,6 +102,7 @@ struct page {
 	struct event *pause;          /* a wait inside it */
 	struct event *farewell;       /* ends a close that needs no answer */
 	unsigned dialogs;             /* since the operation began */
+	unsigned popups;              /* likewise */
 	enum page_status late_status; /* what the recovery will report */
 	char late_message[PAGE_MESSAGE_MAX];
 	int64_t context; /* isolated world of the current document; 0: none */
@@ -158,6 +161,8 @@ void page_finish_json(struct page *, const char *json, size_t len);
 /* As page_finish, but from the loop. */
 void page_finish_later(struct page *, enum page_status, const char *message);
 void page_pause(struct page *, int ms);
+/* Another window was opened; with too many the operation fails. */
+void page_on_popup(struct page *);
 /* Sends {"key":"value"} or nothing with a NULL key. */
 void page_send(struct page *, const char *method, const char *key,
     const char *value, int timeout_ms, cdp_reply_cb *);
@@ -165,6 +170,13 @@ bool page_member_str(struct json_span, const char *key, char *dst, size_t);
 
 /* recover.c */
 void page_recover(struct page *, enum page_status, const char *message);
+/* Fails the operation under way and closes the tab, whatever it does. */
+void page_give_up(struct page *, enum page_status, const char *message);
+/*
+ * Ends what runs in a document that is to be left if it does not answer, and
+ * pauses the navigation once more.
+ */
+void page_unstick(struct page *);
 void page_close_target(struct page *, cdp_reply_cb *);
 
 /* navigate.c */
@@ -175,6 +187,7 @@ void load_settle(struct page *);
 void load_retry(struct page *);
 void load_on_event(struct page *, const struct cdp_event *);
 void load_on_pause(struct page *);
+void load_on_deadline(struct page *);
 /* A request of the page's scripts was answered, or failed. */
 void load_on_landed(struct page *);
 /* The frames were checked; those that hung were stopped. */

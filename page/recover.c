@@ -2,7 +2,8 @@
  * The ladder for a tab that does not answer, in the worker: stop its script
  * and its loading; if it then answers it may be used again; if not, close it
  * (the browser does that without the page's help); if even that is not
- * answered, only the end of the cell helps, which is for others to do.
+ * answered, only the end of the cell helps, which is for others to do. And for
+ * one that does not let go: its handlers, too, are ended.
  */
 #include <stdio.h>
 #include <string.h>
@@ -46,19 +47,35 @@ recover_on_probe(struct cdp *cdp, const struct cdp_reply *r, void *arg)
 		page_close_target(p, recover_on_closed);
 }
 
+/* From here on the operation only waits for its end. False: it does already. */
+static bool
+recover_begin(struct page *p, enum page_status status, const char *message)
+{
+	if (p->late_status != PAGE_OK)
+		return false;
+	p->late_status = status;
+	snprintf(p->late_message, sizeof(p->late_message), "%s", message);
+	event_del(p->deadline);
+	event_del(p->pause);
+	cdp_forget(p->browser->cdp, p);
+	p->context = 0;
+	return true;
+}
+
+void
+page_give_up(struct page *p, enum page_status status, const char *message)
+{
+	if (recover_begin(p, status, message))
+		page_close_target(p, recover_on_closed);
+}
+
 void
 page_recover(struct page *p, enum page_status status, const char *message)
 {
 	struct cdp *cdp = p->browser->cdp;
 
-	if (p->late_status != PAGE_OK)
+	if (!recover_begin(p, status, message))
 		return;
-	p->late_status = status;
-	snprintf(p->late_message, sizeof(p->late_message), "%s", message);
-	event_del(p->deadline);
-	event_del(p->pause);
-	cdp_forget(cdp, p);
-	p->context = 0;
 	cdp_call(cdp, p->session, "Runtime.terminateExecution", NULL, 0,
 	    PAGE_RECOVER_MS, NULL, NULL);
 	cdp_call(cdp, p->session, "Page.stopLoading", NULL, 0, PAGE_RECOVER_MS,
@@ -66,4 +83,27 @@ page_recover(struct page *p, enum page_status status, const char *message)
 	frames_stop(p);
 	page_send(p, "Runtime.evaluate", "expression", "1", PAGE_RECOVER_MS,
 	    recover_on_probe);
+}
+
+static void
+recover_on_alive(struct cdp *cdp, const struct cdp_reply *r, void *arg)
+{
+	struct page *p = arg;
+
+	if (r->status == CDP_GONE || p->load.committed ||
+	    p->late_status != PAGE_OK)
+		return;
+	if (r->status == CDP_TIMEOUT) {
+		cdp_call(cdp, p->session, "Runtime.terminateExecution", NULL, 0,
+		    PAGE_CALL_MS, NULL, NULL);
+		frames_stop(p);
+	}
+	page_pause(p, PAGE_LEAVE_MS);
+}
+
+void
+page_unstick(struct page *p)
+{
+	page_send(p, "Runtime.evaluate", "expression", "1", PAGE_LEAVE_MS,
+	    recover_on_alive);
 }

@@ -38,11 +38,12 @@ script_failure(struct json_span result, char *dst, size_t size)
 	if (!json_span_member(result, "exceptionDetails", &details))
 		return PAGE_SCRIPT_FAILED;
 	snprintf(dst, size, "the script threw an error");
-	if (json_span_member(details, "exception", &exception) &&
-	    (page_member_str(exception, "description", dst, size) ||
-		page_member_str(exception, "value", dst, size)))
-		return PAGE_SCRIPT_FAILED;
-	(void)page_member_str(details, "text", dst, size);
+	if (!json_span_member(details, "exception", &exception) ||
+	    (!page_member_str(exception, "description", dst, size) &&
+		!page_member_str(exception, "value", dst, size)))
+		(void)page_member_str(details, "text", dst, size);
+	/* What follows are the places in our own scripts. */
+	dst[strcspn(dst, "\n")] = '\0';
 	return PAGE_SCRIPT_FAILED;
 }
 

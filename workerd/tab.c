@@ -236,6 +236,15 @@ wait(lua_State *L, struct tab *tab, sched_resume_fn *resume)
 	return sched_wait(tab->run->sched, L, tab->op, resume);
 }
 
+static void
+let_go(struct tab *tab)
+{
+	if (tab->page != NULL)
+		page_close(tab->page, NULL, NULL);
+	tab->page = NULL;
+	tab->open = false;
+}
+
 /* ---- navigate(url, {timeoutMs=, ...}), read(url, {pageInfo=, ...}, {...}) ---- */
 
 static struct page_nav_options
@@ -340,6 +349,8 @@ go(lua_State *L, bool reading)
 	if (strlen(url) != len)
 		return push_failure(
 		    L, PAGE_BAD_URL, "a NUL byte in the address");
+	if (tab->page != NULL && !page_is_open(tab->page))
+		let_go(tab);
 	if (tab->page == NULL && tab->run->spare != NULL) {
 		tab->page = tab->run->spare;
 		tab->run->spare = NULL;
@@ -418,15 +429,6 @@ tab_eval(lua_State *L)
 }
 
 /* ---- life ---- */
-
-static void
-let_go(struct tab *tab)
-{
-	if (tab->page != NULL)
-		page_close(tab->page, NULL, NULL);
-	tab->page = NULL;
-	tab->open = false;
-}
 
 /* close() and fresh(): the next navigation opens a new page. */
 static int
