@@ -30,17 +30,21 @@ client_free(struct client **client)
 	if (c->hello != NULL)
 		event_free(c->hello);
 	chan_free(&c->chan);
+	share_give(&cs->shares, &c->share);
+	cs->over -= c->over;
 	c->door->count--;
 	free(c);
 	*client = NULL;
 }
 
 /* Freed by the loop, since a caller may still hold it. */
-static void
+void
 client_doom(struct client *c)
 {
 	struct clients *cs = c->door->all;
 
+	if (c->doomed)
+		return;
 	TAILQ_REMOVE(&cs->live, c, entry);
 	TAILQ_INSERT_TAIL(&cs->doomed, c, entry);
 	c->doomed = true;
@@ -79,8 +83,7 @@ client_on_closed(struct chan *chan, const char *reason, void *ctx)
 	struct client *c = ctx;
 
 	log_debug("client %s (uid %u): %s", c->name, (unsigned)c->uid, reason);
-	if (!c->doomed)
-		client_doom(c);
+	client_doom(c);
 }
 
 static void

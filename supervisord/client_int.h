@@ -12,6 +12,7 @@
 
 #include "ipc/chan.h"
 #include "supervisord/client.h"
+#include "supervisord/share.h"
 
 struct evconnlistener;
 struct event;
@@ -36,6 +37,8 @@ struct client {
 	struct watch_list watches;
 	struct event *hello; /* until when it must have come */
 	uid_t uid;
+	struct share *share; /* NULL: there is no limit for it */
+	bool over;           /* its user's share: hello is refused */
 	bool doomed;
 	char name[65];
 };
@@ -47,12 +50,16 @@ struct clients {
 	struct door doors[2]; /* clients, administrators */
 	struct event *reap;   /* frees those that were dropped */
 	struct client_list live, doomed;
-	bool own_uid_only; /* started by an ordinary user */
+	struct share_tree shares; /* of clients, not administrators */
+	size_t over;              /* clients to be refused */
+	bool own_uid_only;        /* started by an ordinary user */
 };
 
 /* Takes the connected socket. NULL: it was closed. */
 struct client *client_new(struct door *, int fd);
 void client_free(struct client **);
+/* As client_drop(), but no line is logged. */
+void client_doom(struct client *);
 /* Its queue may be as long as the setting says. */
 void client_limit_queue(struct client *);
 

@@ -12,12 +12,16 @@
 #include <event2/event.h>
 #include <event2/listener.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "supervisord/client_int.h"
 #include "supervisord/sup.h"
 
 #define LISTEN_BACKLOG  256
 #define ACCEPT_PAUSE_MS 250
+#define OVER_MAX        16   /* waiting to be told that they are too many */
+#define OVER_MS         1000 /* for so long at most */
+#define OVER_LOG_MS     10000
 #define ADMINS_MAX      16 /* of FD_RESERVE in main.c */
 
 /* Out of descriptors or of places: the listening queue waits meanwhile. */
@@ -77,16 +81,58 @@ socket_is_own(int fd)
 static void
 client_on_no_hello(evutil_socket_t fd, short what, void *arg)
 {
-	client_drop(arg, "it did not say hello");
+	struct client *c = arg;
+
+	if (c->over)
+		client_doom(c);
+	else
+		client_drop(c, "it did not say hello");
+}
+
+/* False: no memory. */
+static bool
+client_count_share(struct client *c)
+{
+	struct clients *cs = c->door->all;
+
+	if (c->door->admin || c->uid == 0 || c->uid == geteuid())
+		return true;
+	c->share = share_take(&cs->shares, c->uid);
+	if (c->share == NULL)
+		return false;
+	c->over = c->share->count > (size_t)cs->sup->settings.maxClientsPerUid;
+	cs->over += c->over;
+	return true;
+}
+
+/* A client above its user's share: is there time to tell it? */
+static bool
+client_may_be_told(const struct client *c)
+{
+	int64_t now = clock_mono_ms();
+	struct share *s = c->share;
+
+	if (s->told_ms == 0 || now - s->told_ms >= OVER_LOG_MS) {
+		s->told_ms = now;
+		log_warn("uid %u: has its share of %lld connections, more are"
+			 " refused",
+		    (unsigned)c->uid,
+		    (long long)c->door->all->sup->settings.maxClientsPerUid);
+	}
+	return c->door->all->over <= OVER_MAX;
 }
 
 static bool
 client_await_hello(struct client *c)
 {
 	struct sup *sup = c->door->all->sup;
-	struct timeval tv = { .tv_sec = sup->settings.helloMs / 1000,
-		.tv_usec = sup->settings.helloMs % 1000 * 1000 };
+	int64_t ms = sup->settings.helloMs;
+	struct timeval tv;
 
+	if (c->over && ms > OVER_MS)
+		ms = OVER_MS;
+	tv.tv_sec = ms / 1000;
+	tv.tv_usec = ms % 1000 * 1000;
 	c->hello = evtimer_new(sup->base, client_on_no_hello, c);
 	return c->hello != NULL && event_add(c->hello, &tv) == 0;
 }
@@ -102,8 +148,10 @@ door_on_accept(struct evconnlistener *l, evutil_socket_t fd,
 		return;
 	if (!client_is_welcome(c))
 		client_drop(c, "this uid is not served");
-	else if (!client_await_hello(c))
+	else if (!client_count_share(c) || !client_await_hello(c))
 		client_drop(c, "no memory");
+	else if (c->over && !client_may_be_told(c))
+		client_doom(c);
 	else if (d->count >= d->most)
 		door_pause(d, "all places are taken");
 }
@@ -125,6 +173,7 @@ clients_new(struct sup *sup)
 	cs->sup = sup;
 	TAILQ_INIT(&cs->live);
 	TAILQ_INIT(&cs->doomed);
+	share_init(&cs->shares);
 	cs->reap = event_new(sup->base, -1, 0, clients_on_reap, cs);
 	good = cs->reap != NULL;
 	for (int i = 0; i < 2; i++) {

@@ -61,6 +61,8 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/runjson.h \
 	supervisord/sched.c \
 	supervisord/sched.h \
+	supervisord/share.c \
+	supervisord/share.h \
 	supervisord/steps.c \
 	supervisord/steps.h \
 	supervisord/submit.c \

@@ -22,12 +22,29 @@
 #include "supervisord/submit.h"
 
 static void
+refuse_share(struct client *c, uint32_t seq)
+{
+	char why[160];
+
+	snprintf(why, sizeof(why),
+	    "uid %u has all connections a user may have at once (the setting"
+	    " maxClientsPerUid): %zu with this one",
+	    (unsigned)c->uid, c->share->count);
+	reply_error(c, seq, ERR_CLIENT_LIMIT, NULL, why);
+	chan_finish(c->chan);
+}
+
+static void
 on_hello(struct client *c, uint32_t seq, const struct ipc_params *p)
 {
 	int64_t proto = ipc_int(p, F_PROTO, -1);
 	struct ipc_params answer;
 	char why[160];
 
+	if (c->over) {
+		refuse_share(c, seq);
+		return;
+	}
 	if (proto != IPC_PROTO_CLIENT) {
 		snprintf(why, sizeof(why),
 		    "this service speaks protocol version %d, the client %lld:"

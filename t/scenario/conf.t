@@ -201,6 +201,71 @@ sub test_effects {
 	is($i->stop, 0, 'stopped');
 }
 
+# Runs $sub as that user, for the kernel to tell the service.
+sub as_user {
+	my ($uid, $sub) = @_;
+	my ($euid, $egid) = ($>, $));
+
+	$) = '65534 65534';
+	$> = $uid;
+	my $value = eval { $sub->() };
+	my $error = $@;
+	$> = $euid;
+	$) = $egid;
+	die $error if $error;
+	return $value;
+}
+
+# One user's share of the connections.
+sub test_share {
+	my $i = BrowserTask::Harness->new(
+	    settings => [ 'clientGid=65534', 'maxClients=40', 'helloMs=60000' ],
+	    conf => "maxClientsPerUid = 2\n")->start;
+	my $enter = sub {
+		my ($uid, @how) = @_;
+		return as_user($uid, sub {
+			BrowserTask::Client->new($i->client_sock, @how);
+		});
+	};
+	my @in = map { $enter->(65534) } 1 .. 2;
+	my $refused = sub {
+		my $c = $enter->(65534, raw => 1);
+		my $seq = $c->send('hello', { proto => 1, client => 'more' });
+		return ($c->answer($seq), $c);
+	};
+	my ($e, $c) = $refused->();
+
+	is($e->{errorCode}, 'EXECUTION_ERROR', 'above its share: refused');
+	is($e->{details}{cause}, 'CLIENT_LIMIT', 'with the cause');
+	like($e->{message}, qr/uid 65534 .*maxClientsPerUid.*: 3 with this/,
+	    'in words');
+	like($e->{recoverHint}, qr/^Close connections/, 'with advice');
+	ok($c->closed(5), 'and closed');
+	like($i->log, qr/^<4>supervisord: uid 65534: has its share of 2 /m,
+	    'and logged');
+	is($enter->(65533)->call('profile.get')->{clients}, 3,
+	    'another user comes in');
+	my @root = map { BrowserTask::Client->new($i->client_sock) } 1 .. 4;
+	is($root[3]->{hello}{proto}, 1, 'root has no limit');
+	pop @in;
+	wait_until(5, sub { $root[0]->call('profile.get')->{clients} <= 5 });
+	push @in, $enter->(65534);
+	is($in[1]->{hello}{proto}, 1, 'a place that is free can be taken');
+	reload($i, "maxClientsPerUid = 3\n",
+	    qr/supervisord: setting maxClientsPerUid/);
+	push @in, $enter->(65534);
+	is($in[2]->{hello}{proto}, 1, 'after a reload there are more');
+
+	# A crowd that does not even say hello.
+	my @crowd = map { $enter->(65534, raw => 1) } 1 .. 60;
+	is($enter->(65533)->{hello}{proto}, 1, 'a crowd keeps nobody out');
+	is(count($i->log, qr/^<4>supervisord: uid 65534: has its share/m), 1,
+	    'and is no crowd in the log');
+	ok(wait_until(20, sub { !grep { !$_->closed(0.01) } @crowd }),
+	    'all of it is sent away before long');
+	is($i->stop, 0, 'stopped');
+}
+
 # Started with a mistake, it does not run.
 sub test_refused {
 	my $i = BrowserTask::Harness->new(conf => "\nmaxClients = 0\n");
@@ -216,5 +281,9 @@ test_truncation();
 test_start($_) for modes();
 test_effects();
 test_refused();
+SKIP: {
+	skip 'needs root to be several users', 1 if $> != 0;
+	test_share();
+}
 is(left(5), '', 'nothing is left');
 done_testing;
