@@ -3,13 +3,22 @@ noinst_PROGRAMS += bench/bareloop
 bench_bareloop_SOURCES = bench/bareloop.c
 bench_bareloop_LDADD = common/libcommon.a $(BSD_LIBS)
 
+noinst_PROGRAMS += bench/load bench/rows
+bench_load_SOURCES = bench/load.c
+bench_load_LDADD = ipc/libipc.a json/libjson.a model/libmodel.a \
+	common/libcommon.a $(EVENT_LIBS) $(MSGPACK_LIBS) $(BSD_LIBS)
+bench_rows_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS)
+bench_rows_SOURCES = bench/rows.c
+bench_rows_LDADD = $(STORAGE_TEST_LIBS)
+
 EXTRA_DIST += \
 	bench/README.md \
 	bench/batch.mjs \
 	bench/package-lock.json \
 	bench/package.json \
 	bench/puppeteer-batch.mjs \
-	bench/run
+	bench/run \
+	bench/service
 
 # The extraction of batch_extract_pages as one expression, for the peers.
 noinst_DATA += bench/extract.js
