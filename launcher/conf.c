@@ -86,7 +86,7 @@ take_unknown(struct parse *p, const char *text, int line)
 }
 
 /* A mistake of syntax. The first one counts. */
-static void
+static void __attribute__((format(printf, 2, 0)))
 on_syntax(cfg_t *cfg, const char *fmt, va_list ap)
 {
 	struct parse *p = parsing;
@@ -141,7 +141,7 @@ line_of(const char *bytes, const char *at)
 	return line;
 }
 
-/* The end of a string in quotes, or of the text. */
+/* The end of a string in quotes; NULL: it has none. */
 static char *
 skip_string(char *p)
 {
@@ -149,7 +149,7 @@ skip_string(char *p)
 
 	while (*p != '\0' && *p != quote)
 		p += p[0] == '\\' && p[1] != '\0' ? 2 : 1;
-	return *p == '\0' ? p : p + 1;
+	return *p == '\0' ? NULL : p + 1;
 }
 
 /* Overwrites a comment with blanks; NULL: it has no end. */
@@ -172,7 +172,10 @@ blank_comment(char *p)
 	return end;
 }
 
-/* Without comments libconfuse counts lines right: it counts theirs twice. */
+/*
+ * Without comments libconfuse counts lines right: it counts theirs twice. Of a
+ * string without end it would write parts to the standard output.
+ */
 static bool
 blank_comments(struct parse *p, char *text)
 {
@@ -180,14 +183,20 @@ blank_comments(struct parse *p, char *text)
 
 	while (*at != '\0') {
 		next = at + 1;
-		if (*at == '"' || *at == '\'')
+		if (*at == '"' || *at == '\'') {
 			next = skip_string(at);
-		else if (*at == '#' ||
-		    (*at == '/' && (at[1] == '/' || at[1] == '*')))
+			if (next == NULL)
+				return conf_bad(&p->error, line_of(text, at),
+				    "this string has no end: close it with %c",
+				    *at);
+		} else if (*at == '#' ||
+		    (*at == '/' && (at[1] == '/' || at[1] == '*'))) {
 			next = blank_comment(at);
-		if (next == NULL)
-			return conf_bad(&p->error, line_of(text, at),
-			    "this comment has no end: close it with */");
+			if (next == NULL)
+				return conf_bad(&p->error, line_of(text, at),
+				    "this comment has no end: close it with "
+				    "*/");
+		}
 		at = next;
 	}
 	return true;
@@ -215,6 +224,15 @@ parse_bytes(struct parse *p, const char *bytes, size_t len)
 	return good;
 }
 
+/* A value that is quoted may hold anything, but the text goes into one line. */
+static void
+clean_text(struct conf_error *e)
+{
+	for (char *p = e->text; *p != '\0'; p++)
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			*p = '?';
+}
+
 bool
 conf_parse(const char *bytes, size_t len, struct settings *settings,
     struct conf_lines *ret_lines, struct conf_error *ret_error)
@@ -222,6 +240,7 @@ conf_parse(const char *bytes, size_t len, struct settings *settings,
 	struct parse p = { .settings = *settings };
 
 	if (!parse_bytes(&p, bytes, len)) {
+		clean_text(&p.error);
 		*ret_error = p.error;
 		return false;
 	}

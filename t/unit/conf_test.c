@@ -144,6 +144,10 @@ test_mistakes(void)
 	    "quotes hold no comment");
 	is_str(mistake("# a\n\n/* b\n"),
 	    "3: this comment has no end: close it with */", "open comment");
+	is_str(mistake("maxClients = \"7\x1b\\n\"\n"),
+	    "1: maxClients: \"7??\" is not a whole number: write a number"
+	    " from 1 to 65536 (connections)",
+	    "what a terminal obeys is not told");
 	is_str(mistake("maxClients 7\n"),
 	    "1: missing equal sign after option 'maxClients': write each"
 	    " setting as name = value",
@@ -151,7 +155,8 @@ test_mistakes(void)
 	is_str(mistake("maxClients = 7\nhelloMs = "),
 	    "2: premature end of file: write each setting as name = value",
 	    "no value");
-	is_int(parse("maxClients = \"7\n"), false, "quote without end");
+	is_str(mistake("maxClients = 7\npingMs = \"200\\\"\n"),
+	    "2: this string has no end: close it with \"", "quote without end");
 	is_int(parse("maxClients = { 7 }\n"), false, "a list");
 	is_int(parse("maxClients += 7\n"), false, "adding to it");
 	is_int(parse("include(\"/etc/passwd\")\n"), false, "including");
