@@ -113,6 +113,7 @@ static bool
 put_lines(struct json_writer *w, const char *path, struct json_val type)
 {
 	const char *at, *end, *stop;
+	bool good = true;
 	struct buf b;
 
 	buf_init(&b, LIMIT_INPUT_BYTES);
@@ -130,11 +131,16 @@ put_lines(struct json_writer *w, const char *path, struct json_val type)
 		len = (size_t)(stop - at);
 		if (len > 0 && at[len - 1] == '\r')
 			len--;
+		if (!json_str_is_exact(at, len)) {
+			ctl_error("%s: %.*s is not UTF-8", path, (int)len, at);
+			good = false;
+			break;
+		}
 		if (len > 0)
 			put_word(w, at, len, type);
 	}
 	buf_clear(&b);
-	return true;
+	return good;
 }
 
 static bool
@@ -269,6 +275,10 @@ inputs_build(
 			ctl_error("%s is none of key=value, key:=JSON, @FILE "
 				  "and -",
 			    args[i]);
+			return false;
+		}
+		if (!json_str_is_exact(args[i], strlen(args[i]))) {
+			ctl_error("%s is not UTF-8", args[i]);
 			return false;
 		}
 	}

@@ -172,6 +172,18 @@ json_write_str(struct json_writer *w, const char *text)
 		json_write_strn(w, text, strlen(text));
 }
 
+bool
+json_str_is_exact(const char *bytes, size_t len)
+{
+	const uint8_t *p = (const uint8_t *)bytes, *end = p + len;
+	size_t step;
+
+	for (; p < end; p += step)
+		if (!json_utf8_step(p, end, &step))
+			return false;
+	return true;
+}
+
 void
 json_write_int64(struct json_writer *w, int64_t n)
 {

@@ -49,6 +49,8 @@ void json_write_keyn(struct json_writer *, const char *key, size_t len);
  */
 void json_write_str(struct json_writer *, const char *text);
 void json_write_strn(struct json_writer *, const char *bytes, size_t len);
+/* False if json_write_strn() would have to replace something. */
+bool json_str_is_exact(const char *bytes, size_t len);
 void json_write_int64(struct json_writer *, int64_t);
 /* Shortest text that reads back as the same double; NaN, infinity: null. */
 void json_write_double(struct json_writer *, double);

@@ -72,6 +72,18 @@ test_writer(void)
 }
 
 static void
+test_exact(void)
+{
+	ok(json_str_is_exact("a\0\x1b\xc2\x80\xf4\x8f\xbf\xbf", 9) &&
+		json_str_is_exact("", 0),
+	    "every character can be written");
+	ok(!json_str_is_exact("a\xff", 2) &&
+		!json_str_is_exact("\xe2\x82", 2) &&
+		!json_str_is_exact("\xed\xa0\x80", 3),
+	    "what is no UTF-8 cannot");
+}
+
+static void
 test_pretty(void)
 {
 	struct json_doc *doc =
@@ -340,6 +352,7 @@ int
 main(void)
 {
 	test_writer();
+	test_exact();
 	test_pretty();
 	test_deep();
 	test_misuse();
