@@ -15,7 +15,8 @@ EXTRA_PROGRAMS = $(fuzz_programs)
 check_PROGRAMS += t/fuzz/seeds
 t_fuzz_seeds_SOURCES = t/fuzz/ipc_sample.c t/fuzz/ipc_sample.h t/fuzz/seeds.c
 t_fuzz_seeds_LDADD = ipc/libipc.a launch/liblaunch.a cdp/libcdp.a \
-	json/libschema.a json/libjson.a common/libcommon.a $(EVENT_LIBS) \
+	json/libschema.a json/libjson.a model/libmodel.a common/libcommon.a \
+	$(EVENT_LIBS) \
 	$(PCRE2_LIBS) $(BSD_LIBS)
 
 check_DATA += t/fuzz/made.stamp
@@ -109,6 +110,30 @@ check_PROGRAMS += t/fuzz/cdp_replay
 t_fuzz_cdp_replay_SOURCES = t/fuzz/fuzz_cdp.c $(replay_sources)
 t_fuzz_cdp_replay_LDADD = $(t_fuzz_cdp_fuzz_LDADD)
 TESTS += t/fuzz/cdp_replay
+
+FUZZ_TARGETS += conf
+fuzz_programs += t/fuzz/conf_fuzz
+fuzz_conf_sources = launcher/conf.c launcher/conf.h t/fuzz/fuzz_conf.c
+t_fuzz_conf_fuzz_SOURCES = $(fuzz_conf_sources)
+t_fuzz_conf_fuzz_LDFLAGS = $(fuzz_link_flags)
+t_fuzz_conf_fuzz_LDADD = model/libmodel.a common/libcommon.a \
+	$(CONFUSE_LIBS) $(BSD_LIBS)
+check_PROGRAMS += t/fuzz/conf_replay
+t_fuzz_conf_replay_SOURCES = $(fuzz_conf_sources) $(replay_sources)
+t_fuzz_conf_replay_LDADD = json/libjson.a $(t_fuzz_conf_fuzz_LDADD)
+TESTS += t/fuzz/conf_replay
+
+FUZZ_TARGETS += ctl
+fuzz_programs += t/fuzz/ctl_fuzz
+fuzz_ctl_sources = ctl/inputs.c ctl/inputs.h t/fuzz/fuzz_ctl.c
+t_fuzz_ctl_fuzz_SOURCES = $(fuzz_ctl_sources)
+t_fuzz_ctl_fuzz_LDFLAGS = $(fuzz_link_flags)
+t_fuzz_ctl_fuzz_LDADD = json/libjson.a model/libmodel.a common/libcommon.a \
+	$(BSD_LIBS)
+check_PROGRAMS += t/fuzz/ctl_replay
+t_fuzz_ctl_replay_SOURCES = $(fuzz_ctl_sources) $(replay_sources)
+t_fuzz_ctl_replay_LDADD = $(t_fuzz_ctl_fuzz_LDADD)
+TESTS += t/fuzz/ctl_replay
 
 # A bounded number of runs of each target: needs configure --enable-fuzz.
 fuzz-smoke: $(fuzz_programs) $(check_DATA)

@@ -17,6 +17,7 @@
 #include "ipc/scan.h"
 #include "json/schema_int.h"
 #include "launch/launch.h"
+#include "model/settings.h"
 #include "t/fuzz/ipc_sample.h"
 
 static const char *top;
@@ -226,6 +227,34 @@ cdp_dict(void)
 	close_file(f);
 }
 
+static void
+conf_dict(void)
+{
+	static const char *const words[] = { " = ", "+=", "yes", "no", "\"",
+		"'", "# ", "/*", "*/", "//", "${HOME}", "{", "}", "(", ")", ",",
+		"\\x41", "\\101", "\n", "include", "-1", "0x10" };
+	FILE *f = open_dict("conf");
+	const struct setting_info *row;
+
+	for (size_t i = 0; (row = settings_row(i)) != NULL; i++)
+		dict_bytes(f, row->name, strlen(row->name));
+	WORDS(f, words);
+	close_file(f);
+}
+
+static void
+ctl_dict(void)
+{
+	static const char *const words[] = { "a=", "a:=", "=@f", "@f", "-",
+		"\n%%\n", "\n", ":=[", "\"a\"",
+		"{\"properties\":{\"a\":", "{\"type\":\"", "array",
+		"\"items\":", "integer", "boolean", "object", "\r\n" };
+	FILE *f = open_dict("ctl");
+
+	WORDS(f, words);
+	close_file(f);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -243,5 +272,7 @@ main(int argc, char **argv)
 	json_dict("json");
 	schema_dict();
 	cdp_dict();
+	conf_dict();
+	ctl_dict();
 	return 0;
 }
