@@ -79,8 +79,8 @@ run_index_total(
 		if (!mp_get_uint(&r, &n) || !mp_done(&r))
 			rc = STORE_CORRUPT;
 	}
-	/* A damaged total would block every submission: the list knows it. */
-	if (rc == STORE_CORRUPT) {
+	/* One that cannot be read blocks no submission: the list knows it. */
+	if (rc == STORE_CORRUPT || rc == STORE_NEWER) {
 		n = count_entries(txn, prefix);
 		rc = txn->err;
 	}
@@ -120,10 +120,8 @@ entry_add(
 	int rc;
 
 	rc = run_index_total(txn, prefix, &n);
-	if (rc != STORE_OK) {
-		txn_fail(txn, rc);
+	if (rc != STORE_OK)
 		return rc;
-	}
 	key_add_ulid(&k, id);
 	txn_mark(txn, TABLE_RUN_INDEX, &k);
 	return total_put(txn, prefix, n + 1);
@@ -138,10 +136,8 @@ entry_remove(
 	int rc;
 
 	rc = run_index_total(txn, prefix, &n);
-	if (rc != STORE_OK) {
-		txn_fail(txn, rc);
+	if (rc != STORE_OK)
 		return rc;
-	}
 	key_add_ulid(&k, id);
 	rc = txn_delete(txn, TABLE_RUN_INDEX, &k);
 	if (rc != STORE_OK)

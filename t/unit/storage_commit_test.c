@@ -379,6 +379,13 @@ test_damage(void)
 	run_total(fx_read(s), &all, &total);
 	store_read_end(s);
 	is_int(total, 2, "it was counted anew");
+	flip(s, TABLE_RUN_TOTALS, "\0", 1, 0);
+	a = fx_run();
+	is_int(fx_write(s, fx_insert, &a), STORE_OK,
+	    "nor does one of a newer version");
+	run_total(fx_read(s), &all, &total);
+	store_read_end(s);
+	is_int(total, 3, "it was counted anew, too");
 	store_free(&s);
 }
 
