@@ -48,8 +48,6 @@ struct submission {
 	bool mismatch;
 };
 
-static size_t submissions_pending; /* being committed */
-
 static void
 submission_free(struct submission **submission)
 {
@@ -193,7 +191,7 @@ check_room(struct submission *s)
 	if (sup->stopping)
 		refuse(&s->refusal, ERR_SHUTTING_DOWN,
 		    "the service is being stopped");
-	else if (tasks_queued(sup->tasks) + submissions_pending >=
+	else if (tasks_places_taken(sup->tasks) >=
 	    (size_t)sup->settings.maxQueuedRuns)
 		refuse(&s->refusal, ERR_QUEUE_FULL,
 		    "%lld runs are waiting already",
@@ -252,8 +250,7 @@ make_record(struct submission *s, uid_t uid)
 	struct run_record *rec = &s->rec;
 	const struct template *t = s->template;
 	int64_t now = clock_stamp_ms();
-	bool full = s->sup->drained_ms != 0 ||
-	    tasks_queued(tasks) + submissions_pending > 0 ||
+	bool full = s->sup->drained_ms != 0 || tasks_places_taken(tasks) > 0 ||
 	    tasks_active(tasks) >= (size_t)s->sup->settings.maxConcurrentRuns;
 
 	rec->id = ulid_new(now);
@@ -385,7 +382,7 @@ submit_done(struct sup *sup, struct change *c, int err)
 {
 	struct submission *s = c->arg;
 
-	submissions_pending--;
+	tasks_release(sup->tasks);
 	if (s->watch != NULL)
 		s->watch->owner = NULL;
 	if (err == STORE_OK) {
@@ -438,7 +435,7 @@ submit_write(struct submission *s)
 		return false;
 	}
 	c->guard = submit_guard;
-	submissions_pending++;
+	tasks_reserve(s->sup->tasks);
 	change_commit(c, submit_done, s);
 	return true;
 }

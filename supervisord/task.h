@@ -66,6 +66,13 @@ struct task *tasks_find(struct tasks *, const struct ulid *);
 /* Those that hold a slot. */
 size_t tasks_active(const struct tasks *);
 size_t tasks_queued(const struct tasks *);
+/*
+ * A place in the queue for a run that is being committed, until tasks_release.
+ */
+void tasks_reserve(struct tasks *);
+void tasks_release(struct tasks *);
+/* Those queued and the places held. */
+size_t tasks_places_taken(const struct tasks *);
 /* 1 for the next one to start; 0 when it is not queued. */
 size_t tasks_position(const struct tasks *, const struct task *);
 /* Starts what may start, a little later. */

@@ -14,6 +14,7 @@ struct tasks {
 	struct sched queue;
 	struct event *pump;
 	size_t active, settling;
+	size_t reserved; /* places of runs that are being committed */
 	void (*on_idle)(struct sup *);
 };
 

@@ -8,6 +8,7 @@
 #include <event2/event.h>
 
 #include "common/clock.h"
+#include "common/panic.h"
 #include "launch/launch.h"
 #include "supervisord/sup.h"
 #include "supervisord/task_int.h"
@@ -125,6 +126,25 @@ size_t
 tasks_queued(const struct tasks *ts)
 {
 	return ts->queue.count;
+}
+
+void
+tasks_reserve(struct tasks *ts)
+{
+	ts->reserved++;
+}
+
+void
+tasks_release(struct tasks *ts)
+{
+	ASSERT(ts->reserved > 0);
+	ts->reserved--;
+}
+
+size_t
+tasks_places_taken(const struct tasks *ts)
+{
+	return ts->queue.count + ts->reserved;
 }
 
 size_t
