@@ -19,6 +19,7 @@
 #include "supervisord/feed.h"
 #include "supervisord/intake.h"
 #include "supervisord/intake_int.h"
+#include "supervisord/registry.h"
 #include "supervisord/sup.h"
 #include "supervisord/task.h"
 
@@ -130,17 +131,15 @@ put_steps(struct intake *in, struct change *c)
 }
 
 static void
-on_step(struct intake *in, const struct ipc_params *p, enum event_kind kind)
+on_step(struct intake *in, const struct ipc_params *p, enum event_kind kind,
+    const char *code)
 {
-	const char *code = NULL;
 	struct json_writer w;
 	struct change *c = intake_change(in);
 	struct buf b;
 
 	if (c == NULL)
 		return;
-	if (p->msg != MSG_S_STEP_START)
-		code = ipc_str(p, F_ERROR_CODE);
 	buf_init(&b, EVENT_DOC_BYTES);
 	json_writer_init(&w, &b);
 	json_write_begin_object(&w);
@@ -160,20 +159,38 @@ on_step_start(struct intake *in, const struct ipc_params *p)
 {
 	steps_start(&in->task->steps, ipc_str(p, F_NAME), clock_mono_ms());
 	task_trace(in->task, "step %s", ipc_str(p, F_NAME));
-	on_step(in, p, EVENT_STEP_STARTED);
+	on_step(in, p, EVENT_STEP_STARTED, NULL);
 }
 
 static void
 on_step_retry(struct intake *in, const struct ipc_params *p)
 {
 	steps_retry(&in->task->steps, ipc_str(p, F_NAME));
-	on_step(in, p, EVENT_STEP_RETRIED);
+	on_step(in, p, EVENT_STEP_RETRIED, ipc_str(p, F_ERROR_CODE));
+}
+
+/*
+ * Some failed items leave their step good. Too many of them fail the run, and
+ * the step that ends with the last one is the one at fault.
+ */
+static bool
+items_fail_step(const struct task *t)
+{
+	const struct template *template =
+	    registry_find(t->sup->registry, t->rec.template_id);
+	uint32_t total = t->rec.total;
+
+	return template != NULL && template->by_items && t->failed > 0 &&
+	    t->rec.done >= total && steps_failed(&t->steps) == NULL &&
+	    outcome_too_few(total, t->failed < total ? total - t->failed : 0,
+		template->partial_ok, template->threshold);
 }
 
 static void
 on_step_end(struct intake *in, const struct ipc_params *p)
 {
 	bool good = ipc_bool(p, F_SUCCESS, false);
+	const char *code = ipc_str(p, F_ERROR_CODE);
 	struct json_doc *doc = NULL;
 	size_t len;
 	const char *meta = ipc_bin(p, F_META, &len);
@@ -187,11 +204,15 @@ on_step_end(struct intake *in, const struct ipc_params *p)
 		return;
 	}
 	json_doc_free(&doc);
+	if (good && items_fail_step(in->task)) {
+		good = false;
+		code = err_name(ERR_BELOW_THRESHOLD);
+	}
 	steps_end(&in->task->steps, ipc_str(p, F_NAME), good,
-	    ipc_int(p, F_DURATION_MS, 0), ipc_str(p, F_ERROR_CODE), meta, len);
+	    ipc_int(p, F_DURATION_MS, 0), code, meta, len);
 	task_trace(in->task, "step %s %s", ipc_str(p, F_NAME),
 	    good ? "done" : "failed");
-	on_step(in, p, good ? EVENT_STEP_SUCCEEDED : EVENT_STEP_FAILED);
+	on_step(in, p, good ? EVENT_STEP_SUCCEEDED : EVENT_STEP_FAILED, code);
 }
 
 /* Phase, progress, warnings. */

@@ -15,15 +15,22 @@ outcome_fail(struct outcome *o, enum err_code code, const char *message)
 	strlcpy(o->message, message, sizeof(o->message));
 }
 
+bool
+outcome_too_few(
+    uint32_t total, uint32_t succeeded, bool partial_ok, double threshold)
+{
+	double share = total == 0 ? 0 : (double)succeeded / total;
+
+	return !partial_ok || succeeded == 0 || share < threshold;
+}
+
 static void
 outcome_of_items(const struct outcome_facts *f, struct outcome *o)
 {
-	double share;
-
 	if (f->failed == 0 && f->succeeded >= f->total)
 		return;
-	share = f->total == 0 ? 0 : (double)f->succeeded / f->total;
-	if (f->partial_ok && f->succeeded > 0 && share >= f->threshold) {
+	if (!outcome_too_few(
+		f->total, f->succeeded, f->partial_ok, f->threshold)) {
 		o->status = RUN_PARTIAL_SUCCESS;
 		return;
 	}
@@ -83,7 +90,9 @@ outcome_blame(const struct outcome_facts *f, bool started, struct steps *steps,
 
 	steps_close(steps, code, now_mono_ms);
 	last = steps_last(steps);
-	if (o->code == ERR_BELOW_THRESHOLD && last != NULL && last->ok) {
+	/* Unless a step was seen to fail already, and said so in the log. */
+	if (o->code == ERR_BELOW_THRESHOLD && last != NULL &&
+	    steps_failed(steps) == NULL) {
 		last->ok = false;
 		strlcpy(last->error_code, code, sizeof(last->error_code));
 	}

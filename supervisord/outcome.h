@@ -48,6 +48,9 @@ struct outcome_facts {
 	uint32_t total, succeeded, failed; /* items */
 };
 
+/* Some items failed: are those that did not too few for a partial success? */
+bool outcome_too_few(
+    uint32_t total, uint32_t succeeded, bool partial_ok, double threshold);
 /*
  * Decides, and closes the steps accordingly: one in flight fails with the
  * run's code, a run without any step gets one ("queue" if !started).
