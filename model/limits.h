@@ -25,5 +25,6 @@
 #define LIMIT_EVENT_LOG_BYTES       (1u << 20)
 #define LIMIT_CANCEL_GRACE_MS       300
 #define LIMIT_INLINE_ARTIFACT_BYTES 16384
+#define LIMIT_CLIENTS_QUEUE_BYTES   (64u << 20) /* unread by all clients */
 
 #endif

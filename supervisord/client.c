@@ -10,6 +10,7 @@
 #include <event2/event.h>
 
 #include "common/log.h"
+#include "model/limits.h"
 #include "supervisord/client_int.h"
 #include "supervisord/feed.h"
 #include "supervisord/reply.h"
@@ -25,6 +26,7 @@ client_free(struct client **client)
 	struct watch *w;
 
 	TAILQ_REMOVE(c->doomed ? &cs->doomed : &cs->live, c, entry);
+	cs->queued -= c->queued;
 	while ((w = TAILQ_FIRST(&c->watches)) != NULL)
 		watch_free(&w);
 	if (c->hello != NULL)
@@ -47,6 +49,8 @@ client_doom(struct client *c)
 		return;
 	TAILQ_REMOVE(&cs->live, c, entry);
 	TAILQ_INSERT_TAIL(&cs->doomed, c, entry);
+	cs->queued -= c->queued;
+	c->queued = 0;
 	c->doomed = true;
 	event_active(cs->reap, EV_TIMEOUT, 0);
 }
@@ -185,9 +189,49 @@ client_has_room(const struct client *c)
 }
 
 static void
+client_count(struct client *c)
+{
+	struct clients *cs = c->door->all;
+	size_t now = chan_queue_bytes(c->chan);
+
+	cs->queued += now - c->queued;
+	c->queued = now;
+}
+
+/*
+ * Each queue has a limit, and all of them together one that is far below its
+ * sum: many clients that do not read must not use up the memory.
+ */
+static void
+clients_check_queues(struct clients *cs)
+{
+	size_t most = clients_queue_limit(cs);
+	struct client *c, *longest = NULL;
+
+	if (most < LIMIT_CLIENTS_QUEUE_BYTES)
+		most = LIMIT_CLIENTS_QUEUE_BYTES;
+	if (cs->queued <= most)
+		return;
+	/* What was read meanwhile has not been counted. */
+	TAILQ_FOREACH(c, &cs->live, entry) {
+		client_count(c);
+		if (longest == NULL || c->queued > longest->queued)
+			longest = c;
+	}
+	if (cs->queued <= most)
+		return;
+	log_warn(
+	    "clients leave %zu bytes unread, more than %zu", cs->queued, most);
+	client_drop(longest, "its queue is the longest of too many");
+}
+
+static void
 client_sent(struct client *c, enum chan_status status)
 {
-	if (status == CHAN_FULL)
+	if (status == CHAN_OK) {
+		client_count(c);
+		clients_check_queues(c->door->all);
+	} else if (status == CHAN_FULL)
 		client_drop(c, "it does not read its answers");
 	else if (status == CHAN_INVALID)
 		log_err("client %s: a message was not sent: %s", c->name,

@@ -39,6 +39,7 @@ struct client {
 	uid_t uid;
 	struct share *share; /* NULL: there is no limit for it */
 	bool over;           /* its user's share: hello is refused */
+	size_t queued;       /* as counted last: what is unread, or more */
 	bool doomed;
 	char name[65];
 };
@@ -52,6 +53,7 @@ struct clients {
 	struct client_list live, doomed;
 	struct share_tree shares; /* of clients, not administrators */
 	size_t over;              /* clients to be refused */
+	size_t queued;            /* unread by all that live */
 	bool own_uid_only;        /* started by an ordinary user */
 };
 
