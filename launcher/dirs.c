@@ -74,17 +74,32 @@ take_lock(int dirfd, const char *path, const char *what, int *ret_fd)
 	return 0;
 }
 
-/*
- * A directory that holds files but was never locked by us is somebody's own,
- * named by mistake: its files must not change hands.
- */
+/* An entry of that type which this very user made. */
 static bool
-looks_like_ours(int fd)
+is_made(int dirfd, const char *name, mode_t type)
 {
-	bool found = false, lock = false;
+	struct stat st;
+
+	return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    (st.st_mode & S_IFMT) == type && st.st_uid == geteuid();
+}
+
+/* A file system of its own has a directory for what fsck finds. */
+static bool
+is_nothing(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+	    strcmp(name, "lost+found") == 0;
+}
+
+/* Nothing is in it but what the first steps of a start make. */
+static bool
+is_new(int fd)
+{
 	struct dirent *d;
 	DIR *dir;
 	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool found = false;
 
 	if (copy == -1)
 		return false;
@@ -93,15 +108,25 @@ looks_like_ours(int fd)
 		close(copy);
 		return false;
 	}
-	while ((d = readdir(dir)) != NULL) {
-		if (strcmp(d->d_name, "lock") == 0)
-			lock = true;
-		else if (strcmp(d->d_name, ".") != 0 &&
-		    strcmp(d->d_name, "..") != 0)
-			found = true;
-	}
+	while (!found && (d = readdir(dir)) != NULL)
+		found = !is_nothing(d->d_name) &&
+		    strcmp(d->d_name, "lock") != 0 &&
+		    strcmp(d->d_name, "profiles") != 0;
 	closedir(dir);
-	return lock || !found;
+	return !found;
+}
+
+/*
+ * A directory that is neither new and our own nor holds what a launcher of this
+ * very user made is somebody else's, named by mistake: none of its files must
+ * change hands.
+ */
+static bool
+is_ours(int fd, uid_t owner)
+{
+	if (is_made(fd, "lock", S_IFREG) && is_made(fd, "profiles", S_IFDIR))
+		return true;
+	return owner == geteuid() && is_new(fd);
 }
 
 static int
@@ -164,10 +189,11 @@ open_state(struct dirs *d, const struct options *o)
 		    d->state, (unsigned int)st.st_uid);
 		return EXIT_CANNOT_USE;
 	}
-	if (!looks_like_ours(d->state_fd)) {
-		log_err("%s holds files that are not browsertaskd's: name an "
-			"empty or new directory with -s",
-		    d->state);
+	if (!is_ours(d->state_fd, st.st_uid)) {
+		log_err("%s is of uid %u and holds nothing that browsertaskd "
+			"made as uid %u: name an empty or new directory with "
+			"-s",
+		    d->state, (unsigned int)st.st_uid, (unsigned int)geteuid());
 		return EXIT_CANNOT_USE;
 	}
 	code = take_lock(d->state_fd, d->state, "state", &d->lock_fd);
@@ -217,43 +243,52 @@ dirs_open(struct dirs *d, const struct options *o)
 	return code != 0 ? code : open_run(d, o);
 }
 
+static int give_below(int dirfd, uid_t from, uid_t to, int depth);
+
 /*
  * Only what belonged to the former owner changes hands, and of files only
  * those with a single name: a second name could lie outside.
  */
 static int
+give_one(int dirfd, const char *name, uid_t from, uid_t to, int depth)
+{
+	struct stat st;
+	int fd, error = 0;
+
+	fd =
+	    openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd == -1)
+		return 0;
+	if (fstat(fd, &st) == -1 || st.st_uid != from ||
+	    (!S_ISDIR(st.st_mode) &&
+		(!S_ISREG(st.st_mode) || st.st_nlink != 1))) {
+		close(fd);
+		return 0;
+	}
+	if (fchown(fd, to, (gid_t)to) == -1)
+		error = errno;
+	if (error == 0 && S_ISDIR(st.st_mode) && depth > 0)
+		return give_below(fd, from, to, depth - 1);
+	close(fd);
+	return error;
+}
+
+/* Takes the descriptor. */
+static int
 give_below(int dirfd, uid_t from, uid_t to, int depth)
 {
 	struct dirent *e;
-	struct stat st;
 	DIR *dir = fdopendir(dirfd);
-	int error = 0, sub;
+	int error = 0;
 
 	if (dir == NULL) {
 		error = errno;
 		close(dirfd);
 		return error;
 	}
-	while (error == 0 && (e = readdir(dir)) != NULL) {
-		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-			continue;
-		sub = openat(dirfd, e->d_name,
-		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-		if (sub == -1)
-			continue;
-		if (fstat(sub, &st) == -1 || st.st_uid != from ||
-		    (!S_ISDIR(st.st_mode) &&
-			(!S_ISREG(st.st_mode) || st.st_nlink != 1))) {
-			close(sub);
-			continue;
-		}
-		if (fchown(sub, to, (gid_t)to) == -1)
-			error = errno;
-		if (error == 0 && S_ISDIR(st.st_mode) && depth > 0)
-			error = give_below(sub, from, to, depth - 1);
-		else
-			close(sub);
-	}
+	while (error == 0 && (e = readdir(dir)) != NULL)
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+			error = give_one(dirfd, e->d_name, from, to, depth);
 	closedir(dir);
 	return error;
 }
@@ -261,15 +296,15 @@ give_below(int dirfd, uid_t from, uid_t to, int depth)
 int
 dirs_give(struct dirs *d, uid_t uid)
 {
-	int error = 0, copy;
+	/* What supervisord makes; all else stays whose it is. */
+	static const char *const names[] = { "store", "artifacts", "incoming",
+		"spool", "reserve" };
+	int error = 0;
 
-	if (d->owner != uid && d->owner != 0) {
-		copy = openat(
-		    d->state_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		error = copy == -1
-		    ? errno
-		    : give_below(copy, d->owner, uid, GIVE_DEPTH_MAX);
-	}
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (error == 0 && d->owner != uid)
+			error = give_one(d->state_fd, names[i], d->owner, uid,
+			    GIVE_DEPTH_MAX);
 	if (error == 0 && fchown(d->state_fd, uid, (gid_t)uid) == -1)
 		error = errno;
 	if (error == 0)

@@ -358,8 +358,10 @@ sub test_blocks {
 	is($j->stop, 0, 'stop');
 
 	# A file that supervisord made must be its own under another uid.
-	my $dir = $j->state_dir . '/sub';
-	mkdir $dir;
+	my $dir = $j->state_dir . '/store/sub';
+	my $notes = $j->state_dir . '/notes';
+	mkdir $_ for $j->state_dir . '/store', $dir, $notes;
+	chown $b, $b, $j->state_dir . '/store', $notes;
 	chown $b, $b, $dir;
 	open(my $fh, '>', "$dir/file");
 	close $fh;
@@ -389,6 +391,7 @@ sub test_blocks {
 	is((stat $dir)[4], $far, 'directories change hands');
 	is((stat "$dir/single")[4], $far, 'and files');
 	is((stat "$dir/file")[4], $b, 'but none with a second name');
+	is((stat $notes)[4], $b, 'nor what supervisord never makes');
 	is((stat $j->state_dir . '/profiles')[4], 0, 'profiles stay root\'s');
 	is($j->stop, 0, 'stop');
 	is($i->stop, 0, 'stop');
@@ -455,6 +458,15 @@ sub test_usage {
 	close $fh;
 	$i->launch;
 	is($i->wait, 73 << 8, 'a directory of other files is refused');
+	open($fh, '>', $i->state_dir . '/lock');
+	close $fh;
+	is($i->launch->wait, 73 << 8, 'also when one is called lock');
+	if ($> == 0) {
+		unlink map { $i->state_dir . "/$_" } qw(letter lock);
+		chown 12345, 12345, $i->state_dir;
+		is($i->launch->wait, 73 << 8, 'or when it is somebody\'s own');
+		is((stat $i->state_dir)[4], 12345, 'which it stays');
+	}
 	$i = instance(browser => '/nonexistent')->launch;
 	is($i->wait, 69 << 8, 'a missing browser is named');
 	like($i->log, qr{browser /nonexistent: No such file}, 'in words');
