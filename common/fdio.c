@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -127,6 +128,7 @@ fd_recv_msg(int sock, void *bytes, size_t size, size_t *ret_len, int *fds,
 	struct iovec iov = { bytes, size };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 	int room = *ret_nfds, got;
+	bool starved;
 	ssize_t n;
 
 	if (room > 0) {
@@ -139,14 +141,16 @@ fd_recv_msg(int sock, void *bytes, size_t size, size_t *ret_len, int *fds,
 	if (n == -1)
 		return errno;
 	got = fd_collect(&msg, fds, room);
-	if ((msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
+	starved = (msg.msg_flags & MSG_CTRUNC) != 0 && got < room;
+	if ((msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0)
 		while (got > 0)
 			close(fds[--got]);
+	if ((msg.msg_flags & MSG_TRUNC) != 0 ||
+	    ((msg.msg_flags & MSG_CTRUNC) != 0 && !starved))
 		return EMSGSIZE;
-	}
 	*ret_len = (size_t)n;
 	*ret_nfds = got;
-	return 0;
+	return starved ? EMFILE : 0;
 }
 
 int

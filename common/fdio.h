@@ -29,7 +29,8 @@ int fd_send_msg(int sock, const void *, size_t len, const int *fds, int nfds);
 /*
  * Receives one packet. *ret_nfds holds the room in fds and becomes the number
  * received (close-on-exec, owned by the caller). *ret_len 0 means end of file.
- * EMSGSIZE when packet or descriptors did not fit; none are kept then.
+ * EMSGSIZE when packet or descriptors did not fit; none are kept then. EMFILE
+ * when no descriptor can be had for some: the packet is whole, *ret_nfds 0.
  */
 int fd_recv_msg(
     int sock, void *, size_t size, size_t *ret_len, int *fds, int *ret_nfds);

@@ -180,12 +180,14 @@ launch_recv(int sock, enum launch_link link, struct launch_msg *ret_msg,
 		return EPROTO;
 	if (error == ECONNRESET)
 		return EPIPE;
-	if (error != 0)
+	if (error != 0 && error != EMFILE)
 		return error;
 	if (len == 0 && nfds == 0)
 		return EPIPE;
 	if (len != sizeof(m) || !launch_valid(&m, link) ||
-	    nfds != launch_rows[m.type].nfds || (nfds > 0 && ret_fds == NULL)) {
+	    (error == 0 ? nfds != launch_rows[m.type].nfds
+			: launch_rows[m.type].nfds == 0) ||
+	    (nfds > 0 && ret_fds == NULL)) {
 		while (nfds > 0)
 			close(fds[--nfds]);
 		return EPROTO;

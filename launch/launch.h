@@ -39,6 +39,12 @@
 
 #include "common/ulid.h"
 
+/*
+ * The status supervisord ends with when its state directory cannot be used:
+ * another start would find the same.
+ */
+#define LAUNCH_EXIT_STORE    74
+
 #define LAUNCH_MAGIC         0x6274736bU
 #define LAUNCH_VERSION       1
 #define LAUNCH_MAX_FDS       2
@@ -207,6 +213,7 @@ int launch_send(
  * Receives one message that the link allows, all of its fields checked, its
  * strings terminated. ret_fds (may be NULL on links without descriptors) gets
  * the type's descriptors, close-on-exec, owned by the caller; the rest is -1.
+ * All are -1 when this process can open no more.
  * Returns 0, EAGAIN (nothing there), EPIPE (end of file), EPROTO (not a valid
  * message), or another errno value of recvmsg. After anything but 0 and EAGAIN
  * the link is to be closed. Nothing is kept or changed on failure.

@@ -74,7 +74,9 @@ worker_on_launch_ready(void *ctx, int ipc_fd, int log_fd)
 	struct input in = { .ipc_fd = ipc_fd, .log_fd = log_fd };
 	struct worker *w = ctx;
 
-	if (w->chan != NULL)
+	if (ipc_fd == -1)
+		worker_kill(w, ERR_SPAWN_FAILED, "no descriptors are left");
+	else if (w->chan != NULL)
 		worker_drop_fds(&in);
 	else
 		worker_input(w, WI_READY, &in);

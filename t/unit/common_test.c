@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -101,6 +102,7 @@ static void
 test_fd_passing(void)
 {
 	int sv[2], p[2], got[2] = { -1, -1 }, n = 2;
+	struct rlimit limit, none;
 	char bytes[8];
 	size_t len;
 
@@ -121,6 +123,17 @@ test_fd_passing(void)
 	n = 0;
 	is_int(fd_recv_msg(sv[1], bytes, sizeof(bytes), &len, got, &n),
 	    EMSGSIZE, "a packet that does not fit is refused");
+	fd_send_msg(sv[0], "hi", 2, p, 2);
+	n = 2;
+	len = 0;
+	getrlimit(RLIMIT_NOFILE, &limit);
+	none = limit;
+	none.rlim_cur = 3;
+	setrlimit(RLIMIT_NOFILE, &none);
+	is_int(fd_recv_msg(sv[1], bytes, sizeof(bytes), &len, got, &n), EMFILE,
+	    "no descriptor is free");
+	setrlimit(RLIMIT_NOFILE, &limit);
+	ok(len == 2 && n == 0, "the packet is there without them");
 	close(sv[0]);
 	n = 0;
 	is_int(fd_recv_msg(sv[1], bytes, sizeof(bytes), &len, got, &n), 0,
