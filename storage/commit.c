@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "common/panic.h"
 #include "storage/store_impl.h"
@@ -163,6 +164,19 @@ turn_try(struct store *s, struct store_ops *ops, int64_t now_ms, int *ret_err)
 	return TURN_DONE;
 }
 
+/*
+ * LMDB gives up the old mapping before it makes the new one, and is of no use
+ * without any.
+ */
+static bool
+map_fits(uint64_t bytes)
+{
+	void *map = mmap(NULL, bytes, PROT_NONE,
+	    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return map != MAP_FAILED && munmap(map, bytes) == 0;
+}
+
 static bool
 map_grow(struct store *s)
 {
@@ -170,7 +184,7 @@ map_grow(struct store *s)
 
 	bytes =
 	    bytes > s->opt.map_max_bytes / 2 ? s->opt.map_max_bytes : bytes * 2;
-	if (bytes <= s->stats.map_bytes)
+	if (bytes <= s->stats.map_bytes || !map_fits(bytes))
 		return false;
 	/* No transaction may be open; an idle reader would be one. */
 	if (s->read_mdb != NULL) {
