@@ -159,9 +159,9 @@ on_supervisord_ended(void *arg)
 }
 
 static void
-on_given_up(void *arg)
+on_given_up(void *arg, int exit_code)
 {
-	instance_stop(arg, EXIT_CRASHING);
+	instance_stop(arg, exit_code);
 }
 
 static void

@@ -13,7 +13,7 @@
 /* Exit codes of the launcher, as in sysexits.h where that has one. */
 enum {
 	EXIT_STOPPED = 0,     /* told to stop, or printed what was asked */
-	EXIT_CRASHING = 1,    /* supervisord ends again and again */
+	EXIT_CRASHING = 1,    /* supervisord does not keep running */
 	EXIT_BAD_USAGE = 64,  /* wrong command line */
 	EXIT_NO_PROGRAM = 69, /* a program is missing */
 	EXIT_SYSTEM = 71,     /* the system refuses something */

@@ -128,6 +128,15 @@ on_exit_of_it(evutil_socket_t fd, short what, void *arg)
 		!(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM)))
 		log_end(status);
 	process_forget(s);
+	if (!s->stopping && WIFEXITED(status) &&
+	    WEXITSTATUS(status) == LAUNCH_EXIT_STORE) {
+		log_err("the state directory %s cannot be used: mend what "
+			"supervisord says above, or name another one with -s",
+		    s->env->dirs->state);
+		s->stopping = true;
+		s->cb->given_up(s->cb->arg, EXIT_CANNOT_USE);
+		return;
+	}
 	s->cb->ended(s->cb->arg);
 }
 
@@ -256,7 +265,7 @@ start_now(struct supervise *s, int64_t now)
 	/* Nobody would hear of its end without events. */
 	if (s->pid != 0 && waitpid(s->pid, NULL, 0) == s->pid)
 		process_forget(s);
-	s->cb->given_up(s->cb->arg);
+	s->cb->given_up(s->cb->arg, EXIT_CRASHING);
 }
 
 void
@@ -272,7 +281,7 @@ supervise_start(struct supervise *s)
 		log_err("supervisord ended %d times within %d s: giving up",
 		    STARTS_MAX, STARTS_IN_MS / 1000);
 		s->stopping = true;
-		s->cb->given_up(s->cb->arg);
+		s->cb->given_up(s->cb->arg, EXIT_CRASHING);
 		return;
 	}
 	if (due == 0) {

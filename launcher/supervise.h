@@ -16,8 +16,8 @@ struct supervise_callbacks {
 	int (*message)(void *, const struct launch_msg *);
 	/* It ended: nobody is left who knows the cells. */
 	void (*ended)(void *);
-	/* It ended too often to be started again. */
-	void (*given_up)(void *);
+	/* It will not be started again; the launcher's exit code. */
+	void (*given_up)(void *, int exit_code);
 	void *arg;
 };
 

@@ -21,6 +21,7 @@
 #include "common/clock.h"
 #include "common/fdio.h"
 #include "common/log.h"
+#include "launch/launch.h"
 #include "storage/store.h"
 #include "storage/sweep.h"
 #include "supervisord/client.h"
@@ -43,7 +44,6 @@
 #define STOP_GRACE_MS 3000
 #define STORE_RESERVE (1u << 20)
 #define EXIT_USAGE    64
-#define EXIT_STORE    74
 
 struct program {
 	struct sup sup;
@@ -147,7 +147,7 @@ open_store(struct sup *sup, const char *state_dir)
 		log_err("store in %s: %s: %s%s%s", state_dir, error.text,
 		    store_strerror(error.code), error.sys > 0 ? ": " : "",
 		    error.sys > 0 ? strerror(error.sys) : "");
-		exit(EXIT_STORE);
+		exit(LAUNCH_EXIT_STORE);
 	}
 	clock_set_floor(store_floor_ms(sup->store));
 	drain_load(sup);
