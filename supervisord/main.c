@@ -300,6 +300,7 @@ main(int argc, char *argv[])
 	check_descriptors();
 	reserve_descriptors(&sup->settings);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a full disk by another name */
 	sup->started_mono_ms = clock_mono_ms();
 	sup->state_dir = state_dir;
 	sup->base = event_base_new();
