@@ -9,6 +9,7 @@ dist_check_SCRIPTS += \
 	t/regress/0004-items-have-all-fields.t \
 	t/regress/0005-room-for-the-admin.t \
 	t/scenario/crash.t \
+	t/scenario/faults.t \
 	t/scenario/life.t \
 	t/scenario/pages.t \
 	t/scenario/wedged.t
@@ -19,6 +20,7 @@ TESTS += \
 	t/regress/0004-items-have-all-fields.t \
 	t/regress/0005-room-for-the-admin.t \
 	t/scenario/crash.t \
+	t/scenario/faults.t \
 	t/scenario/life.t \
 	t/scenario/pages.t \
 	t/scenario/wedged.t
