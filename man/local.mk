@@ -13,6 +13,11 @@ dist_man_MANS += \
 dist_check_SCRIPTS += t/scenario/manual.t
 TESTS += t/scenario/manual.t
 
+# A client in another language, written from that page alone.
+dist_check_SCRIPTS += t/scenario/stranger.t
+TESTS += t/scenario/stranger.t
+EXTRA_DIST += t/client/stranger.py
+
 # Prints what tables.pl puts into the pages: a tool of maintainers.
 noinst_PROGRAMS += man/tables
 man_tables_SOURCES = man/tables.c
