@@ -1,6 +1,7 @@
 #!/usr/bin/perl
 # The manual's tables are those of the code: errors, states, events, kinds,
-# settings, messages with all their fields, commands, options. `make
+# settings, messages with all their fields, commands, options, and so is the
+# sample of the configuration file. `make
 # man-tables' brings the pages up to date.
 use strict;
 use warnings;
@@ -21,6 +22,8 @@ for my $page (glob "$top/man/*.[1-9]") {
 	}
 }
 ok($seen{$_}, "table $_ is in a page") for @names;
+is(slurp("$top/man/browsertaskd.conf.sample"),
+    scalar qx('$program' --sample), 'the sample file is as the table');
 
 # What has no generated table must at least be named in its page.
 my %named = (

@@ -18,6 +18,10 @@ dist_check_SCRIPTS += t/scenario/stranger.t
 TESTS += t/scenario/stranger.t
 EXTRA_DIST += t/client/stranger.py
 
+# Beside the place of the file itself, which is the administrator's.
+confdir = $(sysconfdir)/browsertask
+dist_conf_DATA = man/browsertaskd.conf.sample
+
 # Prints what tables.pl puts into the pages: a tool of maintainers.
 noinst_PROGRAMS += man/tables
 man_tables_SOURCES = man/tables.c
@@ -27,4 +31,5 @@ EXTRA_DIST += man/tables.pl
 
 man-tables: man/tables
 	$(PERL) $(srcdir)/man/tables.pl man/tables $(srcdir)/man/*.[1-9]
+	man/tables --sample >$(srcdir)/man/browsertaskd.conf.sample
 .PHONY: man-tables

@@ -1,7 +1,8 @@
 /*
  * tables: prints the tables of the manual in mdoc, made from the .def tables
  * of the code. man/tables.pl puts them into the pages and lint/covered.t fails
- * when a page says something else. Runs at build time only; not installed.
+ * when a page says something else. With --sample it prints the sample of the
+ * configuration file. Runs at build time only; not installed.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -349,6 +350,51 @@ print_commands(void)
 	puts(".El");
 }
 
+/* ---- the sample of the configuration file ---- */
+
+/* Text as comments in lines of a decent length. */
+static void
+put_comment(const char *text)
+{
+	size_t column = 0, len;
+
+	for (; *text != '\0'; text += len + strspn(text + len, " ")) {
+		len = strcspn(text, " ");
+		if (column == 0 || column + 1 + len > LINE_COLUMNS) {
+			printf("%s#", column == 0 ? "" : "\n");
+			column = 1;
+		}
+		printf(" %.*s", (int)len, text);
+		column += len + 1;
+	}
+	putchar('\n');
+}
+
+static void
+print_sample(void)
+{
+	const struct setting_info *s;
+	char def[SETTINGS_VALUE_BYTES];
+	struct settings defaults;
+
+	puts("# Sample of browsertaskd.conf: every setting with its default.\n"
+	     "# See browsertaskd.conf(5); check with browsertaskd -n; a\n"
+	     "# running service takes it over on SIGHUP.");
+	settings_default(&defaults);
+	for (size_t i = 0; (s = settings_row(i)) != NULL; i++) {
+		settings_format(&defaults, i, def);
+		putchar('\n');
+		put_comment(s->help);
+		if (s->type == SETTING_INT)
+			printf("# %" PRId64 " to %" PRId64 " %s", s->lowest,
+			    s->highest, s->unit);
+		else
+			printf("# %s", setting_type_name(s->type));
+		puts(s->taken == SETTING_START ? "; taken at the start" : "");
+		printf("#%s = %s\n", s->name, def);
+	}
+}
+
 /* ---- the list of tables ---- */
 
 static const struct {
@@ -364,6 +410,10 @@ static const struct {
 int
 main(int argc, char **argv)
 {
+	if (argc == 2 && strcmp(argv[1], "--sample") == 0) {
+		print_sample();
+		return 0;
+	}
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
 		if (argc == 1)
 			puts(tables[i].name);
@@ -374,6 +424,6 @@ main(int argc, char **argv)
 	}
 	if (argc == 1)
 		return 0;
-	fputs("usage: tables [table]\n", stderr);
+	fputs("usage: tables [table | --sample]\n", stderr);
 	return 1;
 }

@@ -70,6 +70,19 @@ sub test_check {
 	is(check($i, ''), "0 FILE: good\n", 'an empty file is good');
 	my $text = join '', map { "$_->{name} = $_->{def}\n" } @rows;
 	is(check($i, $text), "0 FILE: good\n", 'all defaults are good');
+	$text = do {
+		my $file = ($ENV{srcdir} // '.')
+		    . '/man/browsertaskd.conf.sample';
+		open(my $fh, '<', $file) or die "$file: $!\n";
+		local $/;
+		<$fh>;
+	};
+	is(check($i, $text), "0 FILE: good\n", 'so is the sample');
+	is($text =~ s/^#(\w+ = )/$1/mgr =~ s/^#.*\n|^\n//mgr,
+	    join('', map { "$_->{name} = $_->{def}\n" } @rows),
+	    'which has all settings and their defaults');
+	is(check($i, $text =~ s/^#(\w+ = )/$1/mgr), "0 FILE: good\n",
+	    'the comment signs removed, too');
 	for my $row (grep { defined $_->{least} } @rows) {
 		my $n = $row->{name};
 		my $range = "write a number from $row->{least} to "
