@@ -35,3 +35,13 @@ t_unit_ipc_mp_test_SOURCES = t/unit/ipc_mp_test.c t/unit/tap.h
 t_unit_ipc_mp_test_LDADD = ipc/libipc.a json/libjson.a common/libcommon.a \
 	$(MSGPACK_LIBS) $(BSD_LIBS)
 TESTS += t/unit/ipc_mp_test
+
+check_PROGRAMS += t/unit/ipc_split_test
+t_unit_ipc_split_test_SOURCES = \
+	t/fuzz/ipc_sample.c \
+	t/fuzz/ipc_sample.h \
+	t/unit/ipc_split_test.c \
+	t/unit/tap.h
+t_unit_ipc_split_test_LDADD = ipc/libipc.a common/libcommon.a $(EVENT_LIBS) \
+	$(BSD_LIBS)
+TESTS += t/unit/ipc_split_test

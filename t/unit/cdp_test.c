@@ -351,6 +351,43 @@ test_split(void)
 	is_int(bad, 0, "split at every byte");
 }
 
+/*
+ * Every beginning of every kind of message, ended by the NUL: whatever comes
+ * of it, it is no event, no second answer, and the next message is read.
+ */
+static void
+test_cut(void)
+{
+	static const char *const whole[] = {
+		"{\"id\":1,\"result\":{\"v\":\"0123456789\"},\"sessionId\":\"S\"}",
+		"{\"id\":1,\"result\":{\"a\":{\"b\":{\"c\":{\"d\":{}}}}}}",
+		" {\"id\":1, \"result\": {\"v\": [1, 2, \"\\u00e9\"]}}",
+		"{\"id\":1,\"error\":{\"code\":-32000,\"message\":\"no\"}}",
+		"{\"method\":\"Target.targetCrashed\",\"params\":{\"a\":1}}",
+		"{\"params\":{\"a\":1},\"method\":\"Target.targetCrashed\"}",
+	};
+	int bad = 0;
+
+	for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++)
+		for (size_t cut = 0; cut < strlen(whole[i]); cut++) {
+			struct fake f;
+
+			fake_open(&f);
+			call(&f, NULL, 60000);
+			call(&f, NULL, 60000);
+			say(&f, whole[i], cut);
+			SAY(&f, "");
+			SAY(&f, "{\"id\":2,\"result\":{}}");
+			SAY(&f, "{\"id\":1,\"result\":{}}");
+			turn(&f);
+			bad += f.seen.replies != 2 || f.seen.events != 0 ||
+			    f.seen.gone != 0 ||
+			    cdp_stats(f.cdp)->messages_in != 3;
+			fake_close(&f);
+		}
+	is_int(bad, 0, "cut at every byte");
+}
+
 static void
 test_end(void)
 {
@@ -460,6 +497,7 @@ main(void)
 	test_events();
 	test_garbage();
 	test_split();
+	test_cut();
 	test_end();
 	test_huge();
 	test_queue();

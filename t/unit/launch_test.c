@@ -97,6 +97,12 @@ test_each_type(enum launch_type type)
 		if (deliver(&m, cut, nfds, link) == EPROTO)
 			cut_ok++;
 	is_int(cut_ok, sizeof(m) - 1, "refused at every shorter length");
+	cut_ok = 0;
+	for (size_t cut = 1; cut < sizeof(m); cut++)
+		if (deliver((uint8_t *)&m + cut, sizeof(m) - cut, nfds, link) ==
+		    EPROTO)
+			cut_ok++;
+	is_int(cut_ok, sizeof(m) - 1, "and so is what was cut off");
 	memcpy(big, &m, sizeof(m));
 	is_int(deliver(big, sizeof(big), nfds, link), EPROTO, "refused longer");
 	for (int n = 0; n <= FDIO_MAX_FDS; n++)
