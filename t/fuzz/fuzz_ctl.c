@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "common/panic.h"
@@ -19,8 +20,8 @@
 #define ARGS_MAX 16
 
 static int told;
-static FILE *file; /* also the standard input */
-static char path[] = "/tmp/fuzz-ctl.XXXXXX";
+static int file = -1; /* also the standard input */
+static char path[64];
 
 /* What the program says to people goes nowhere. */
 void
@@ -40,30 +41,20 @@ ctl_hint(const char *fmt, ...)
 {
 }
 
-static void
-remove_file(void)
-{
-	unlink(path);
-}
-
+/* A file without a name, which other programs cannot touch. */
 static void
 make_file(void)
 {
-	int fd = mkstemp(path);
-
-	ASSERT(fd != -1);
-	file = fdopen(fd, "r+");
-	ASSERT(file != NULL && dup2(fd, STDIN_FILENO) != -1);
-	atexit(remove_file);
+	file = memfd_create("f", MFD_CLOEXEC);
+	ASSERT(file != -1 && dup2(file, STDIN_FILENO) != -1);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
 }
 
 static void
 fill_file(const char *bytes, size_t len)
 {
-	int fd = fileno(file);
-
-	ASSERT(ftruncate(fd, 0) == 0);
-	ASSERT(pwrite(fd, bytes, len, 0) == (ssize_t)len);
+	ASSERT(ftruncate(file, 0) == 0);
+	ASSERT(pwrite(file, bytes, len, 0) == (ssize_t)len);
 	rewind(stdin);
 }
 
@@ -140,7 +131,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	int nargs;
 
 	ASSERT(copy != NULL);
-	if (file == NULL)
+	if (file == -1)
 		make_file();
 	if (size > 0)
 		memcpy(copy, bytes, size);

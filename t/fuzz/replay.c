@@ -81,7 +81,7 @@ main(int argc, char **argv)
 	strlcpy(target, program_invocation_short_name, sizeof(target));
 	target[strlen(target) - strlen("_replay")] = '\0';
 	for (int i = 1; i < argc; i++)
-		files += replay(".", argv[i]);
+		files += replay(argv[i][0] == '/' ? "/" : ".", argv[i]);
 	if (argc == 1) {
 		files = replay_all(getenv("srcdir"), "corpus");
 		files += replay_all(getenv("builddir"), "made");
