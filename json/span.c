@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "common/panic.h"
 #include "json/number.h"
 #include "json/scan.h"
 #include "json/span.h"
@@ -140,55 +141,73 @@ key_is(struct json_span key, const char *name, size_t len)
 	    json_text_eq(key.ptr, key.len, name, len);
 }
 
+#define MEMBERS_MAX 8
+
+/* Walks to the end of the object; a later member of the same name wins. */
+static bool
+walk_members(
+    struct walk *w, const char *const *names, size_t n, struct json_span *found)
+{
+	struct json_span key, val;
+	size_t len[MEMBERS_MAX];
+	enum step step;
+
+	ASSERT(n <= MEMBERS_MAX);
+	for (size_t i = 0; i < n; i++) {
+		len[i] = strlen(names[i]);
+		found[i] = (struct json_span){ NULL, 0 };
+	}
+	while ((step = walk_next(w, &key, &val)) == STEP_MEMBER) {
+		for (size_t i = 0; i < n; i++) {
+			if (key_is(key, names[i], len[i])) {
+				found[i] = val;
+				break;
+			}
+		}
+	}
+	return step == STEP_END;
+}
+
 bool
 json_envelope_scan(const uint8_t *bytes, size_t len, struct json_envelope *ret)
 {
-	struct json_envelope e = { 0 };
-	const struct {
-		const char *name;
-		size_t len;
-		struct json_span *val;
-	} members[] = {
-		{ "method", 6, &e.method },
-		{ "params", 6, &e.params },
-		{ "sessionId", 9, &e.session_id },
-		{ "id", 2, &e.id },
-		{ "result", 6, &e.result },
-		{ "error", 5, &e.error },
-	};
-	struct json_span key, val;
+	static const char *const names[] = { "method", "params", "sessionId",
+		"id", "result", "error" };
+	struct json_span at[sizeof(names) / sizeof(*names)];
 	struct walk w;
-	enum step step;
 
-	if (!walk_begin(&w, bytes, len))
+	if (!walk_begin(&w, bytes, len) ||
+	    !walk_members(&w, names, sizeof(names) / sizeof(*names), at) ||
+	    skip_space(w.p, w.end) != w.end)
 		return false;
-	while ((step = walk_next(&w, &key, &val)) == STEP_MEMBER) {
-		for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
-			if (key_is(key, members[i].name, members[i].len)) {
-				*members[i].val = val;
-				break;
-			}
-	}
-	if (step != STEP_END || skip_space(w.p, w.end) != w.end)
+	*ret = (struct json_envelope){ .method = at[0],
+		.params = at[1],
+		.session_id = at[2],
+		.id = at[3],
+		.result = at[4],
+		.error = at[5] };
+	return true;
+}
+
+bool
+json_span_members(struct json_span s, const char *const *names, size_t n,
+    struct json_span *ret)
+{
+	struct json_span found[MEMBERS_MAX];
+	struct walk w;
+
+	if (!walk_begin(&w, s.ptr, s.len) || !walk_members(&w, names, n, found))
 		return false;
-	*ret = e;
+	memcpy(ret, found, n * sizeof(*ret));
 	return true;
 }
 
 bool
 json_span_member(struct json_span s, const char *name, struct json_span *ret)
 {
-	struct json_span key, val, found = { NULL, 0 };
-	size_t len = strlen(name);
-	struct walk w;
-	enum step step;
+	struct json_span found;
 
-	if (!walk_begin(&w, s.ptr, s.len))
-		return false;
-	while ((step = walk_next(&w, &key, &val)) == STEP_MEMBER)
-		if (key_is(key, name, len))
-			found = val;
-	if (step != STEP_END || found.ptr == NULL)
+	if (!json_span_members(s, &name, 1, &found) || found.ptr == NULL)
 		return false;
 	*ret = found;
 	return true;

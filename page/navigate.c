@@ -272,6 +272,16 @@ load_on_event(struct page *p, const struct cdp_event *ev)
 	}
 }
 
+static bool
+load_is_download(struct json_span result)
+{
+	struct json_span value;
+	bool is = false;
+
+	return json_span_member(result, "isDownload", &value) &&
+	    json_span_get_bool(value, &is) && is;
+}
+
 /* Ends the operation when the answer to Page.navigate says it failed. */
 static bool
 load_failed(struct page *p, const struct cdp_reply *r)
@@ -292,7 +302,7 @@ load_failed(struct page *p, const struct cdp_reply *r)
 		page_finish(p, PAGE_BAD_URL, r->message);
 		return true;
 	}
-	if (load_flag(r->result, "isDownload")) {
+	if (load_is_download(r->result)) {
 		page_finish(p, PAGE_DOWNLOAD,
 		    "the address is a file to download, not a page");
 		return true;

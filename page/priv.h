@@ -198,8 +198,6 @@ void load_result(
 /* stable.c */
 /* Runs the stable script; its isolated world is there. */
 void load_on_world(struct page *);
-/* A member that is there and true. */
-bool load_flag(struct json_span, const char *key);
 
 /* flight.c */
 /* Has the requests of the tab's scripts reported from now on. */

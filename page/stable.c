@@ -12,25 +12,38 @@
 #include "page/priv.h"
 #include "page/scripts.h"
 
-bool
-load_flag(struct json_span value, const char *key)
+/* What the script answers; the document last, for it may be long. */
+enum said {
+	SAID_URL,
+	SAID_MIME,
+	SAID_STATUS,
+	SAID_REDIRECTED,
+	SAID_PARTIAL,
+	SAID_QUIET_MS,
+	SAID_DOC,
+	SAID_FAILED,
+	SAID__MAX
+};
+
+static const char *const said_names[] = { "url", "mime", "status", "redirected",
+	"partial", "quietMs", "doc", "failed" };
+
+static bool
+said_flag(struct json_span value)
 {
-	struct json_span span;
 	bool flag = false;
 
-	return json_span_member(value, key, &span) &&
-	    json_span_get_bool(span, &flag) && flag;
+	return value.ptr != NULL && json_span_get_bool(value, &flag) && flag;
 }
 
 /* How long the page may take to become stable counts from its load. */
 static void
-load_set_patience(struct page_load *l, struct json_span value)
+load_set_patience(struct page_load *l, struct json_span quiet_ms)
 {
 	int64_t taken_ms = 0, last = l->started_ms + l->opts.timeout_ms;
-	struct json_span span;
 
-	if (json_span_member(value, "quietMs", &span))
-		(void)json_span_get_int64(span, &taken_ms);
+	if (quiet_ms.ptr != NULL)
+		(void)json_span_get_int64(quiet_ms, &taken_ms);
 	l->quiet_by_ms = clock_mono_ms() - taken_ms + l->opts.stable_timeout_ms;
 	/* A page that was loaded in time must not fail by waiting on. */
 	if (l->quiet_by_ms > last - LOAD_RETRY_MS)
@@ -38,41 +51,41 @@ load_set_patience(struct page_load *l, struct json_span value)
 }
 
 static void
-load_read_state(struct page_load *l, struct json_span value)
+load_read_state(struct page_load *l, const struct json_span *said)
 {
-	struct json_span span;
-	int64_t status = 0;
+	struct json_span status = said[SAID_STATUS];
+	int64_t n = 0;
 
-	if (!l->error_page) {
-		(void)page_member_str(value, "url", l->url, sizeof(l->url));
-		(void)page_member_str(value, "mime", l->mime, sizeof(l->mime));
-	}
-	if (json_span_member(value, "status", &span) &&
-	    json_span_get_int64(span, &status) && status > 0 && status < 1000)
-		l->http_status = (int)status;
-	l->redirected = l->redirected || load_flag(value, "redirected");
-	l->partial = load_flag(value, "partial");
+	if (!l->error_page && said[SAID_URL].ptr != NULL)
+		(void)json_span_str_copy(
+		    said[SAID_URL], l->url, sizeof(l->url));
+	if (!l->error_page && said[SAID_MIME].ptr != NULL)
+		(void)json_span_str_copy(
+		    said[SAID_MIME], l->mime, sizeof(l->mime));
+	if (status.ptr != NULL && json_span_get_int64(status, &n) && n > 0 &&
+	    n < 1000)
+		l->http_status = (int)n;
+	l->redirected = l->redirected || said_flag(said[SAID_REDIRECTED]);
+	l->partial = said_flag(said[SAID_PARTIAL]);
 	if (l->quiet_by_ms == 0)
-		load_set_patience(l, value);
+		load_set_patience(l, said[SAID_QUIET_MS]);
 }
 
 /* Keeps what was read of the page, until it shows that it was the last. */
 static void
-load_keep_doc(struct page *p, struct json_span value)
+load_keep_doc(struct page *p, const struct json_span *said)
 {
-	struct json_span doc;
+	struct json_span doc = said[SAID_DOC], failed = said[SAID_FAILED];
 
 	buf_reset(&p->doc);
 	p->doc_error[0] = '\0';
-	if (!json_span_member(value, "doc", &doc)) {
-		if (!page_member_str(
-			value, "failed", p->doc_error, sizeof(p->doc_error)) ||
-		    p->doc_error[0] == '\0')
-			snprintf(p->doc_error, sizeof(p->doc_error),
-			    "the page could not be read");
-	} else if (!buf_add(&p->doc, doc.ptr, doc.len))
+	if (doc.ptr != NULL && buf_add(&p->doc, doc.ptr, doc.len))
+		return;
+	if (failed.ptr == NULL ||
+	    !json_span_str_copy(failed, p->doc_error, sizeof(p->doc_error)) ||
+	    p->doc_error[0] == '\0')
 		snprintf(p->doc_error, sizeof(p->doc_error),
-		    "the page gave too much data");
+		    "the page could not be read");
 }
 
 static void
@@ -81,7 +94,7 @@ load_on_stable(struct cdp *cdp, const struct cdp_reply *r, void *arg)
 	struct page *p = arg;
 	struct page_load *l = &p->load;
 	char message[PAGE_MESSAGE_MAX];
-	struct json_span result, value;
+	struct json_span result, value, said[SAID__MAX];
 
 	if (r->status == CDP_GONE) {
 		page_finish(p, PAGE_GONE, r->message);
@@ -91,16 +104,17 @@ load_on_stable(struct cdp *cdp, const struct cdp_reply *r, void *arg)
 		load_retry(p);
 		return;
 	}
-	if (!script_split_value(r->result, &value) &&
-	    (!json_span_member(r->result, "result", &result) ||
-		!json_span_member(result, "value", &value))) {
+	if ((!script_split_value(r->result, &value) &&
+		(!json_span_member(r->result, "result", &result) ||
+		    !json_span_member(result, "value", &value))) ||
+	    !json_span_members(value, said_names, SAID__MAX, said)) {
 		(void)script_failure(r->result, message, sizeof(message));
 		page_finish(p, PAGE_NAVIGATION_FAILED, message);
 		return;
 	}
-	load_read_state(l, value);
+	load_read_state(l, said);
 	if (l->reading)
-		load_keep_doc(p, value);
+		load_keep_doc(p, said);
 	/* What is missing may be a frame that hangs. */
 	l->asking = l->partial && frames_check(p);
 	if (l->asking)

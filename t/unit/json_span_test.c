@@ -52,6 +52,29 @@ test_envelope(void)
 }
 
 static void
+test_members(void)
+{
+	static const char text[] =
+	    "{\"a\":1,\"deep\":{\"b\":0},\"b\":[2],\"a\":3,\"\\u0063\":4}";
+	static const char *const names[] = { "a", "b", "c", "d" };
+	struct json_span whole = { (const uint8_t *)text, sizeof(text) - 1 };
+	struct json_span got[4], kept = { whole.ptr, 1 };
+
+	ok(json_span_members(whole, names, 4, got), "several members at once");
+	ok(span_is(got[0], "3") && span_is(got[1], "[2]") &&
+		span_is(got[2], "4"),
+	    "the last of a name, the outer one, an escaped one");
+	ok(got[3].ptr == NULL, "and one that is not there");
+	for (whole.len--; whole.len > 0; whole.len--) {
+		got[0] = kept;
+		if (json_span_members(whole, names, 4, got) ||
+		    got[0].ptr != kept.ptr)
+			break;
+	}
+	is_int((int)whole.len, 0, "cut anywhere it is no object");
+}
+
+static void
 test_spoofs(void)
 {
 	struct json_envelope e;
@@ -265,6 +288,7 @@ int
 main(void)
 {
 	test_envelope();
+	test_members();
 	test_spoofs();
 	test_malformed();
 	test_strings();
