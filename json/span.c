@@ -141,7 +141,7 @@ key_is(struct json_span key, const char *name, size_t len)
 	    json_text_eq(key.ptr, key.len, name, len);
 }
 
-#define MEMBERS_MAX 8
+#define MEMBERS_MAX 16
 
 /* Walks to the end of the object; a later member of the same name wins. */
 static bool

@@ -19,6 +19,7 @@ enum said {
 	SAID_STATUS,
 	SAID_REDIRECTED,
 	SAID_PARTIAL,
+	SAID_RAN,
 	SAID_QUIET_MS,
 	SAID_DOC,
 	SAID_FAILED,
@@ -26,7 +27,7 @@ enum said {
 };
 
 static const char *const said_names[] = { "url", "mime", "status", "redirected",
-	"partial", "quietMs", "doc", "failed" };
+	"partial", "ran", "quietMs", "doc", "failed" };
 
 static bool
 said_flag(struct json_span value)
@@ -89,6 +90,27 @@ load_keep_doc(struct page *p, const struct json_span *said)
 }
 
 static void
+load_on_caught_up(struct cdp *cdp, const struct cdp_reply *r, void *arg)
+{
+	struct page *p = arg;
+
+	p->load.scripting = false;
+	load_settle(p);
+}
+
+/*
+ * What the page's scripts asked the network for just before our script ended
+ * is reported on another way than its answer, and may come after it. The
+ * browser answers this when it has reported all that.
+ */
+static void
+load_catch_up(struct page *p)
+{
+	cdp_call(p->browser->cdp, p->session, "Target.getTargetInfo", NULL, 0,
+	    PAGE_CALL_MS, load_on_caught_up, p);
+}
+
+static void
 load_on_stable(struct cdp *cdp, const struct cdp_reply *r, void *arg)
 {
 	struct page *p = arg;
@@ -119,8 +141,10 @@ load_on_stable(struct cdp *cdp, const struct cdp_reply *r, void *arg)
 	l->asking = l->partial && frames_check(p);
 	if (l->asking)
 		return;
-	l->scripting = false;
-	load_settle(p);
+	if (said_flag(said[SAID_RAN]))
+		load_catch_up(p);
+	else
+		load_on_caught_up(p->browser->cdp, r, p);
 }
 
 void

@@ -1,7 +1,8 @@
 // stable: ends when the document is loaded and quiet. Runs in an isolated
 // world from the moment the document is committed, so it waits for load inside
-// the page. Answers {url, status, mime, redirected, partial, quietMs}, the last
-// the time that waiting for quiet took; and, where read is given, doc: what
+// the page. Answers {url, status, mime, redirected, partial, ran, quietMs}: ran,
+// whether there are scripts, the last the time that waiting for quiet took;
+// and, where read is given, doc: what
 // that gave of the stable page, or failed: why it gave nothing.
 //
 // Loaded: the load event; or, when something hangs, graceMs after
@@ -118,7 +119,7 @@
     }
   }
 
-  const answer = (partial, quietMs) => {
+  const answer = (partial, ran, quietMs) => {
     const entry = navigation();
     const said = {
       url: location.href,
@@ -126,6 +127,7 @@
       mime: doc.contentType || "",
       redirected: redirected(entry),
       partial,
+      ran,
       quietMs: Math.round(quietMs),
     };
     try {
@@ -138,12 +140,13 @@
   };
 
   if (!o.scripts)
-    return answer(doc.readyState !== "complete", 0);
+    return answer(doc.readyState !== "complete", false, 0);
   return (async () => {
     const partial = o.again ? doc.readyState !== "complete" : await loaded();
     const start = now();
-    if (ranScripts())
+    const ran = ranScripts();
+    if (ran)
       await quiet();
-    return answer(partial, now() - start);
+    return answer(partial, ran, now() - start);
   })();
 })
