@@ -29,7 +29,7 @@ static char address[512];
 
 /* Reads one page and the address it stands at. */
 static bool
-page_read(const char *file)
+page_load_file(const char *file)
 {
 	static const char mark[] = "<!-- address: ";
 	int fd = open(file, O_RDONLY | O_CLOEXEC);
@@ -98,7 +98,7 @@ page_is_right(struct page *p, const char *file, int port)
 
 	strlcpy(want, name, sizeof(want));
 	want[strcspn(want, "-")] = '\0';
-	if (!page_read(file))
+	if (!page_load_file(file))
 		return false;
 	snprintf(url, sizeof(url), "http://127.0.0.1:%d%s", port, address);
 	if (visit_url(p, url, 0) != PAGE_OK) {
