@@ -22,6 +22,33 @@ EXTRA_DIST += t/client/stranger.py
 confdir = $(sysconfdir)/browsertask
 dist_conf_DATA = man/browsertaskd.conf.sample
 
+# The example in browsertask-templates(7) is run: a worker that has no other
+# template.
+check_PROGRAMS += t/scenario/exampleworker
+t_scenario_exampleworker_SOURCES = \
+	t/scenario/exampleworker.c \
+	workerd/workerd.c
+t_scenario_exampleworker_LDADD = workerd/libworkerd.a page/libpage.a \
+	cdp/libcdp.a ipc/libipc.a json/libjson.a model/libmodel.a \
+	common/libcommon.a $(LUA_LIBS) $(NETTLE_LIBS) $(EVENT_LIBS) \
+	$(MSGPACK_LIBS) $(PCRE2_LIBS) $(BSD_LIBS)
+t_scenario_exampleworker_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)
+dist_check_SCRIPTS += t/scenario/example.t
+TESTS += t/scenario/example.t
+
+t/scenario/find_text.lua: man/browsertask-templates.7
+	$(AM_V_GEN)$(MKDIR_P) t/scenario && \
+	    sed -n '/^local template = {/,/^\.Ed/{/^\.Ed/q;s/\\e/\\/g;p;}' \
+	    $(srcdir)/man/browsertask-templates.7 >$@.tmp && mv $@.tmp $@
+
+t/scenario/find_text.lua.inc: t/scenario/find_text.lua templates/embed.sh
+	$(AM_V_GEN)$(SHELL) $(srcdir)/templates/embed.sh \
+	    t/scenario/find_text.lua >$@.tmp && mv $@.tmp $@
+
+t/scenario/exampleworker-exampleworker.$(OBJEXT): \
+    t/scenario/find_text.lua.inc
+CLEANFILES += t/scenario/find_text.lua t/scenario/find_text.lua.inc
+
 # Prints what tables.pl puts into the pages: a tool of maintainers.
 noinst_PROGRAMS += man/tables
 man_tables_SOURCES = man/tables.c
