@@ -313,7 +313,7 @@ chan_drain(struct chan *c)
 
 /* Queues what is in c->out, if encoding it went well. */
 static enum chan_status
-chan_push(struct chan *c, bool encoded)
+chan_push(struct chan *c, bool encoded, bool now)
 {
 	size_t queued;
 
@@ -322,7 +322,7 @@ chan_push(struct chan *c, bool encoded)
 	queued = c->tp->queued(c->t);
 	if (c->out.len > c->queue_limit || queued > c->queue_limit - c->out.len)
 		return CHAN_FULL;
-	if (!c->tp->push(c->t, c->out.data, c->out.len))
+	if (!c->tp->push(c->t, c->out.data, c->out.len, now))
 		return CHAN_FULL;
 	if (c->tp->queued(c->t) >= c->queue_limit / 2)
 		c->crowded = true;
@@ -346,7 +346,8 @@ chan_request(struct chan *c, const struct ipc_params *p, uint32_t *ret_seq)
 
 	if (!chan_begin(c))
 		return CHAN_CLOSED;
-	rc = chan_push(c, ipc_encode_request(&c->out, seq, p, c->invalid));
+	rc =
+	    chan_push(c, ipc_encode_request(&c->out, seq, p, c->invalid), true);
 	if (rc == CHAN_OK)
 		*ret_seq = c->last_seq = seq;
 	return rc;
@@ -357,7 +358,7 @@ chan_note(struct chan *c, const struct ipc_params *p)
 {
 	if (!chan_begin(c))
 		return CHAN_CLOSED;
-	return chan_push(c, ipc_encode_note(&c->out, p, c->invalid));
+	return chan_push(c, ipc_encode_note(&c->out, p, c->invalid), false);
 }
 
 enum chan_status
@@ -365,7 +366,8 @@ chan_answer(struct chan *c, uint32_t seq, const struct ipc_params *p)
 {
 	if (!chan_begin(c))
 		return CHAN_CLOSED;
-	return chan_push(c, ipc_encode_answer(&c->out, seq, p, c->invalid));
+	return chan_push(
+	    c, ipc_encode_answer(&c->out, seq, p, c->invalid), true);
 }
 
 enum chan_status
@@ -373,7 +375,7 @@ chan_result(struct chan *c, uint32_t seq, const void *json, size_t len)
 {
 	if (!chan_begin(c))
 		return CHAN_CLOSED;
-	return chan_push(c, ipc_encode_result(&c->out, seq, json, len));
+	return chan_push(c, ipc_encode_result(&c->out, seq, json, len), true);
 }
 
 enum chan_status
@@ -381,7 +383,7 @@ chan_error(struct chan *c, uint32_t seq, const void *json, size_t len)
 {
 	if (!chan_begin(c))
 		return CHAN_CLOSED;
-	return chan_push(c, ipc_encode_error(&c->out, seq, json, len));
+	return chan_push(c, ipc_encode_error(&c->out, seq, json, len), true);
 }
 
 const char *

@@ -24,8 +24,11 @@ struct chan_transport {
 	int sock_type;
 	struct transport *(*open)(struct chan *, struct event_base *, int fd);
 	void (*close)(struct transport *);
-	/* False when memory ran out. */
-	bool (*push)(struct transport *, const uint8_t *, size_t len);
+	/*
+	 * False when memory ran out. now: somebody waits for it, so it may be
+	 * worth a system call of its own.
+	 */
+	bool (*push)(struct transport *, const uint8_t *, size_t, bool now);
 	size_t (*queued)(const struct transport *);
 	void (*read_on)(struct transport *, bool on);
 	/* Delivers what was read before a pause. */

@@ -176,7 +176,7 @@ packet_open(struct chan *c, struct event_base *base, int fd)
  * What is wrong with it otherwise is found out there, not in a caller's stack.
  */
 static bool
-packet_push(struct transport *t, const uint8_t *bytes, size_t len)
+packet_push(struct transport *t, const uint8_t *bytes, size_t len, bool now)
 {
 	struct packet *p;
 

@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
@@ -152,23 +153,62 @@ stream_close(struct transport *t)
 	free(t);
 }
 
-static bool
-stream_push(struct transport *t, const uint8_t *bytes, size_t len)
-{
-	struct evbuffer *out = bufferevent_get_output(t->bev);
-	uint8_t head[FRAME_HEAD] = { (uint8_t)(len >> 24), (uint8_t)(len >> 16),
-		(uint8_t)(len >> 8), (uint8_t)len };
-
-	if (evbuffer_expand(out, FRAME_HEAD + len) == -1)
-		return false;
-	return evbuffer_add(out, head, sizeof(head)) == 0 &&
-	    evbuffer_add(out, bytes, len) == 0;
-}
-
 static size_t
 stream_queued(const struct transport *t)
 {
 	return evbuffer_get_length(bufferevent_get_output(t->bev));
+}
+
+/*
+ * What the socket takes at once, past an empty queue. Errors are left to the
+ * queue, which reports them from the loop.
+ */
+static size_t
+stream_send(struct transport *t, struct iovec iov[2])
+{
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2 };
+	ssize_t n = sendmsg(
+	    bufferevent_getfd(t->bev), &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	return n < 0 ? 0 : (size_t)n;
+}
+
+/* Queues what is left of the parts behind the first sent bytes. */
+static bool
+stream_queue(struct transport *t, const struct iovec iov[2], size_t sent)
+{
+	struct evbuffer *out = bufferevent_get_output(t->bev);
+
+	if (evbuffer_expand(out, iov[0].iov_len + iov[1].iov_len - sent) == -1)
+		return false;
+	for (int i = 0; i < 2; i++) {
+		size_t n = sent < iov[i].iov_len ? sent : iov[i].iov_len;
+
+		sent -= n;
+		if (evbuffer_add(out, (uint8_t *)iov[i].iov_base + n,
+			iov[i].iov_len - n) != 0)
+			return false;
+	}
+	return true;
+}
+
+static bool
+stream_push(struct transport *t, const uint8_t *bytes, size_t len, bool now)
+{
+	uint8_t head[FRAME_HEAD] = { (uint8_t)(len >> 24), (uint8_t)(len >> 16),
+		(uint8_t)(len >> 8), (uint8_t)len };
+	struct iovec iov[2] = { { head, FRAME_HEAD },
+		{ (void *)(uintptr_t)bytes, len } };
+	size_t sent = 0;
+
+	if (now && stream_queued(t) == 0)
+		sent = stream_send(t, iov);
+	if (sent == FRAME_HEAD + len || stream_queue(t, iov, sent))
+		return true;
+	/* A message that was begun and cannot be finished ends it all. */
+	if (sent > 0)
+		shutdown(bufferevent_getfd(t->bev), SHUT_RDWR);
+	return false;
 }
 
 static void

@@ -317,7 +317,8 @@ test_big_frame(void)
 	is_int(chan_result(p.a, 1, doc, len), CHAN_OK, "a result of 8 MiB");
 	is_int(chan_result(p.a, 1, doc, len + 32), CHAN_INVALID,
 	    "a longer one does not fit a frame");
-	is_int(chan_result(p.a, 2, doc, 1000), CHAN_FULL,
+	/* The socket itself may have taken some of it. */
+	is_int(chan_result(p.a, 2, doc, 1 << 20), CHAN_FULL,
 	    "the queue is full with it");
 	chan_finish(p.a);
 	for (int i = 0; i < 200 && p.sb.closed == 0; i++)
