@@ -8,6 +8,7 @@ dist_check_SCRIPTS += \
 	t/regress/0003-clock-of-a-run.t \
 	t/regress/0004-items-have-all-fields.t \
 	t/regress/0005-room-for-the-admin.t \
+	t/scenario/badinput.t \
 	t/scenario/crash.t \
 	t/scenario/faults.t \
 	t/scenario/life.t \
@@ -19,6 +20,7 @@ TESTS += \
 	t/regress/0003-clock-of-a-run.t \
 	t/regress/0004-items-have-all-fields.t \
 	t/regress/0005-room-for-the-admin.t \
+	t/scenario/badinput.t \
 	t/scenario/crash.t \
 	t/scenario/faults.t \
 	t/scenario/life.t \

@@ -24,7 +24,7 @@ use Time::HiRes qw(time);
 my $json = JSON::PP->new->utf8->canonical->allow_nonref;
 our ($true, $false) = (JSON::PP::true, JSON::PP::false);
 
-# MessagePack. Strings are str, [\'bin', $bytes] is bin, [\'int', n] an int.
+# MessagePack. Strings are str, a reference to one is bin, digits are an int.
 
 sub pack_str {
 	my ($s) = @_;
@@ -44,6 +44,7 @@ sub pack_int {
 sub pack_value {
 	my ($v) = @_;
 	return pack('C', $v ? 0xc3 : 0xc2) if JSON::PP::is_bool($v);
+	return pack_bin($$v) if ref $v eq 'SCALAR';
 	return pack_bin($json->encode($v)) if ref $v;
 	return $v =~ /^-?\d+$/ ? pack_int($v) : pack_str($v);
 }
