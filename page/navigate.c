@@ -165,9 +165,14 @@ load_on_deadline(struct page *p)
 	const struct page_load *l = &p->load;
 	char words[PAGE_MESSAGE_MAX];
 
-	snprintf(words, sizeof(words), "the %s within %d ms",
-	    l->replied ? "page did not load" : "server did not answer",
-	    l->opts.timeout_ms);
+	if (l->granted)
+		snprintf(words, sizeof(words),
+		    "the page could not be read within %d ms",
+		    PAGE_EXTRACT_TIMEOUT_MS);
+	else
+		snprintf(words, sizeof(words), "the %s within %d ms",
+		    l->replied ? "page did not load" : "server did not answer",
+		    l->opts.timeout_ms);
 	page_recover(p, PAGE_NAVIGATION_TIMEOUT, words);
 }
 

@@ -98,7 +98,7 @@ recover_on_alive(struct cdp *cdp, const struct cdp_reply *r, void *arg)
 		    PAGE_CALL_MS, NULL, NULL);
 		frames_stop(p);
 	}
-	page_pause(p, PAGE_LEAVE_MS);
+	page_pause(p, r->status == CDP_TIMEOUT ? 1 : PAGE_LEAVE_MS);
 }
 
 void
