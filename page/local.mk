@@ -139,6 +139,7 @@ EXTRA_DIST += t/pagetype
 
 check_PROGRAMS += t/scenario/pagekind_test
 t_scenario_pagekind_test_SOURCES = \
+	cell/flags.c \
 	t/scenario/live.c \
 	t/scenario/live.h \
 	t/scenario/pagekind_test.c \
