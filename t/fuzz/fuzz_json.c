@@ -131,8 +131,13 @@ check_router(const uint8_t *bytes, size_t len, const struct json_doc *doc)
 	const struct json_span *spans[] = { &e.id, &e.method, &e.params,
 		&e.result, &e.error, &e.session_id };
 	bool split = json_envelope_scan(bytes, len, &e);
+	struct json_span text = { bytes, len }, at[6];
 
 	if (split) {
+		ASSERT(json_span_members(text, keys, 6, at));
+		for (size_t i = 0; i < 6; i++)
+			ASSERT(at[i].ptr == spans[i]->ptr &&
+			    at[i].len == spans[i]->len);
 		for (size_t i = 0; i < 6; i++)
 			ASSERT(spans[i]->ptr == NULL ||
 			    (spans[i]->ptr >= bytes &&
