@@ -3,6 +3,8 @@ noinst_LIBRARIES += cdp/libcdp.a
 cdp_libcdp_a_SOURCES = \
 	cdp/cdp.c \
 	cdp/cdp.h \
+	cdp/envelope.c \
+	cdp/envelope.h \
 	cdp/events.def \
 	cdp/pipe.c \
 	cdp/pipe.h \
