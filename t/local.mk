@@ -11,6 +11,7 @@ dist_check_SCRIPTS += \
 	t/scenario/badinput.t \
 	t/scenario/crash.t \
 	t/scenario/faults.t \
+	t/scenario/faults_socket.t \
 	t/scenario/life.t \
 	t/scenario/pages.t \
 	t/scenario/wedged.t
@@ -23,6 +24,7 @@ TESTS += \
 	t/scenario/badinput.t \
 	t/scenario/crash.t \
 	t/scenario/faults.t \
+	t/scenario/faults_socket.t \
 	t/scenario/life.t \
 	t/scenario/pages.t \
 	t/scenario/wedged.t
