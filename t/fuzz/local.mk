@@ -55,6 +55,17 @@ t_fuzz_ipc_msg_replay_SOURCES = t/fuzz/fuzz_ipc_msg.c $(replay_sources)
 t_fuzz_ipc_msg_replay_LDADD = json/libjson.a $(t_fuzz_ipc_msg_fuzz_LDADD)
 TESTS += t/fuzz/ipc_msg_replay
 
+FUZZ_TARGETS += ipc_chan
+fuzz_programs += t/fuzz/ipc_chan_fuzz
+t_fuzz_ipc_chan_fuzz_SOURCES = t/fuzz/fuzz_ipc_chan.c
+t_fuzz_ipc_chan_fuzz_LDFLAGS = $(fuzz_link_flags)
+t_fuzz_ipc_chan_fuzz_LDADD = ipc/libipc.a common/libcommon.a $(EVENT_LIBS) \
+	$(BSD_LIBS)
+check_PROGRAMS += t/fuzz/ipc_chan_replay
+t_fuzz_ipc_chan_replay_SOURCES = t/fuzz/fuzz_ipc_chan.c $(replay_sources)
+t_fuzz_ipc_chan_replay_LDADD = json/libjson.a $(t_fuzz_ipc_chan_fuzz_LDADD)
+TESTS += t/fuzz/ipc_chan_replay
+
 FUZZ_TARGETS += launch
 fuzz_programs += t/fuzz/launch_fuzz
 t_fuzz_launch_fuzz_SOURCES = t/fuzz/fuzz_launch.c

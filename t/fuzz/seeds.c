@@ -56,6 +56,27 @@ seed(const char *target, const char *name, const void *head, size_t head_len,
 	close_file(f);
 }
 
+/* The message as it is sent: twice, each behind its length. */
+static void
+chan_seed(const struct msg_row *row, const char *name, unsigned phase,
+    const struct buf *msg)
+{
+	uint8_t head[4] = { (uint8_t)row->dir, (uint8_t)phase, 3, 1 };
+	bool packets = row->dir == IPC_UP || row->dir == IPC_DOWN;
+	struct buf b;
+
+	buf_init(&b, LIMIT_FRAME_BYTES);
+	for (int i = 0; i < 2; i++) {
+		uint8_t len[4] = { 0, 0, (uint8_t)(msg->len >> 8),
+			(uint8_t)msg->len };
+
+		buf_add(&b, len + (packets ? 3 : 0), packets ? 1 : 4);
+		buf_add(&b, msg->data, msg->len);
+	}
+	seed("ipc_chan", name, head, sizeof(head), b.data, b.len);
+	buf_clear(&b);
+}
+
 static void
 ipc_seeds(const struct msg_row *row)
 {
@@ -74,6 +95,8 @@ ipc_seeds(const struct msg_row *row)
 		seed("ipc_msg", name, head, sizeof(head), b.data, b.len);
 		if (all)
 			seed("ipc_scan", name, &deep, 1, b.data, b.len);
+		else
+			chan_seed(row, name, head[1], &b);
 	}
 	buf_clear(&b);
 }
@@ -269,6 +292,7 @@ main(int argc, char **argv)
 	launch_seeds();
 	ipc_dict("ipc_scan");
 	ipc_dict("ipc_msg");
+	ipc_dict("ipc_chan");
 	json_dict("json");
 	schema_dict();
 	cdp_dict();
