@@ -1,13 +1,16 @@
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 #include <vis.h>
 
 #include "common/log.h"
 
-#define LINE_MAX_BYTES 2048
+#define LINE_MAX_BYTES  2048
+#define LINE_HEAD_BYTES 64
 
 static const char *log_prog = "browsertask";
 static enum log_level log_max = LOGL_INFO;
@@ -19,21 +22,35 @@ log_init(const char *prog, enum log_level max_level)
 	log_max = max_level;
 }
 
+/* Nearly every line: vis would leave it as it is, at some cost. */
+static bool
+log_is_plain(const char *msg)
+{
+	for (; *msg != '\0'; msg++)
+		if (*msg < ' ' || *msg > '~')
+			return false;
+	return true;
+}
+
 static void __attribute__((format(printf, 2, 0)))
 log_vwrite(enum log_level level, const char *fmt, va_list ap)
 {
-	char msg[LINE_MAX_BYTES], safe[LINE_MAX_BYTES * 4], *line;
-	int n;
+	char msg[LINE_MAX_BYTES], safe[LINE_MAX_BYTES * 4];
+	char head[LINE_HEAD_BYTES];
+	struct iovec line[3] = { { head, 0 }, { msg, 0 }, { "\n", 1 } };
 
 	vsnprintf(msg, sizeof(msg), fmt, ap);
-	strnvis(safe, msg, sizeof(safe), VIS_OCTAL | VIS_NL | VIS_NOSLASH);
-	n = asprintf(&line, "<%d>%s: %s\n", (int)level, log_prog, safe);
-	if (n < 0)
-		return;
-	if (write(STDERR_FILENO, line, (size_t)n) == -1) {
+	if (!log_is_plain(msg)) {
+		strnvis(
+		    safe, msg, sizeof(safe), VIS_OCTAL | VIS_NL | VIS_NOSLASH);
+		line[1].iov_base = safe;
+	}
+	snprintf(head, sizeof(head), "<%d>%s: ", (int)level, log_prog);
+	line[0].iov_len = strlen(head);
+	line[1].iov_len = strlen(line[1].iov_base);
+	if (writev(STDERR_FILENO, line, 3) == -1) {
 		/* Nobody left to tell. */
 	}
-	free(line);
 }
 
 void
