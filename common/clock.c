@@ -21,6 +21,15 @@ clock_mono_ms(void)
 }
 
 int64_t
+clock_mono_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+int64_t
 clock_stamp_ms(void)
 {
 	static bool started;

@@ -12,6 +12,8 @@
 
 /* Milliseconds of CLOCK_MONOTONIC; for deadlines and durations. */
 int64_t clock_mono_ms(void);
+/* The same in microseconds, to measure. */
+int64_t clock_mono_us(void);
 /* Unix milliseconds for stamps; never decreases within a process. */
 int64_t clock_stamp_ms(void);
 /* Makes later stamps greater than or equal to floor_ms (last stored one). */

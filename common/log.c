@@ -36,8 +36,8 @@ static void __attribute__((format(printf, 2, 0)))
 log_vwrite(enum log_level level, const char *fmt, va_list ap)
 {
 	char msg[LINE_MAX_BYTES], safe[LINE_MAX_BYTES * 4];
-	char head[LINE_HEAD_BYTES];
-	struct iovec line[3] = { { head, 0 }, { msg, 0 }, { "\n", 1 } };
+	char head[LINE_HEAD_BYTES], end[] = "\n";
+	struct iovec line[3] = { { head, 0 }, { msg, 0 }, { end, 1 } };
 
 	vsnprintf(msg, sizeof(msg), fmt, ap);
 	if (!log_is_plain(msg)) {

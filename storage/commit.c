@@ -72,6 +72,13 @@ store_write_later(struct store *s, store_write_fn *fn, void *arg,
 		s->opt.on_deferred(s->opt.on_pending_arg);
 }
 
+void
+store_write_soon(struct store *s, store_write_fn *fn, void *arg,
+    store_done_fn *done, void *done_arg)
+{
+	(void)op_queue(s, fn, arg, done, done_arg);
+}
+
 bool
 store_pending(const struct store *s)
 {

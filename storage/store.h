@@ -99,6 +99,12 @@ void store_write(struct store *, store_write_fn *fn, void *arg,
  */
 void store_write_later(struct store *, store_write_fn *fn, void *arg,
     store_done_fn *done, void *done_arg);
+/*
+ * The same for a caller that sees to it that store_hurry() is called soon, as
+ * the next store_write() does.
+ */
+void store_write_soon(struct store *, store_write_fn *fn, void *arg,
+    store_done_fn *done, void *done_arg);
 /* What waits is committed at the end of this turn. */
 void store_hurry(struct store *);
 bool store_pending(const struct store *);

@@ -289,6 +289,14 @@ change_commit(struct change *c, change_done_fn *done, void *arg)
 }
 
 void
+change_commit_soon(struct change *c, change_done_fn *done, void *arg)
+{
+	c->done = done;
+	c->arg = arg;
+	store_write_soon(c->sup->store, change_write, c, change_written, c);
+}
+
+void
 change_commit_later(struct change *c, change_done_fn *done, void *arg)
 {
 	c->done = done;

@@ -91,6 +91,8 @@ bool change_collect(struct change *, const struct collect_row *);
 
 /* Queues it for the end of this turn. done may be NULL. */
 void change_commit(struct change *, change_done_fn *, void *arg);
+/* Queues it for when store_hurry() is called, which the caller sees to. */
+void change_commit_soon(struct change *, change_done_fn *, void *arg);
 /* Queues what nobody waits for; it is committed with others, soon. */
 void change_commit_later(struct change *, change_done_fn *, void *arg);
 

@@ -15,6 +15,7 @@
 #include "supervisord/feed.h"
 #include "supervisord/reply.h"
 #include "supervisord/sup.h"
+#include "supervisord/turn.h"
 
 #define QUEUE_BYTES_MIN (REPLY_BYTES_MAX + 65536)
 
@@ -52,6 +53,7 @@ client_doom(struct client *c)
 	cs->queued -= c->queued;
 	c->queued = 0;
 	c->doomed = true;
+	turn_heard(cs->sup->turn, &c->turn_mark);
 	event_active(cs->reap, EV_TIMEOUT, 0);
 }
 
@@ -70,8 +72,10 @@ client_on_msg(struct chan *chan, const struct ipc_msg *msg, void *ctx)
 {
 	struct client *c = ctx;
 
-	if (!c->doomed && msg->form == IPC_REQUEST)
-		methods_call(c, msg);
+	if (c->doomed || msg->form != IPC_REQUEST)
+		return;
+	turn_heard(client_sup(c)->turn, &c->turn_mark);
+	methods_call(c, msg);
 }
 
 static void
@@ -179,6 +183,12 @@ struct watch_list *
 client_watches(struct client *c)
 {
 	return &c->watches;
+}
+
+uint64_t *
+client_turn_mark(struct client *c)
+{
+	return &c->turn_mark;
 }
 
 bool

@@ -36,6 +36,8 @@ bool client_may_command(const struct client *);
 /* May it see what belongs to that uid? */
 bool client_may_see(const struct client *, uint32_t uid);
 struct watch_list *client_watches(struct client *);
+/* Its mark for turn_answered(). */
+uint64_t *client_turn_mark(struct client *);
 /* Is there room for events that may also come later? */
 bool client_has_room(const struct client *);
 

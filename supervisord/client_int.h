@@ -40,6 +40,7 @@ struct client {
 	struct share *share; /* NULL: there is no limit for it */
 	bool over;           /* its user's share: hello is refused */
 	size_t queued;       /* as counted last: what is unread, or more */
+	uint64_t turn_mark;  /* for turn.h */
 	bool doomed;
 	char name[65];
 };

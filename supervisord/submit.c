@@ -21,6 +21,7 @@
 #include "supervisord/submit.h"
 #include "supervisord/sup.h"
 #include "supervisord/task.h"
+#include "supervisord/turn.h"
 
 /* A sync call waits so much longer than its run may take. */
 #define SYNC_MARGIN_MS 5000
@@ -347,6 +348,7 @@ submit_answer(struct submission *s, const struct ulid *run, bool known)
 	w->deduplicated = known;
 	w->mismatch = known && s->mismatch;
 	if (w->mode != MODE_SYNC || task == NULL) {
+		turn_answered(sup->turn, client_turn_mark(w->client));
 		answer_now(w, w->mode != MODE_SYNC);
 		return;
 	}
@@ -436,7 +438,10 @@ submit_write(struct submission *s)
 	}
 	c->guard = submit_guard;
 	tasks_reserve(s->sup->tasks);
-	change_commit(c, submit_done, s);
+	if (turn_gathers(s->sup->turn))
+		change_commit_soon(c, submit_done, s);
+	else
+		change_commit(c, submit_done, s);
 	return true;
 }
 

@@ -16,9 +16,13 @@
 struct turn {
 	struct event *end;
 	struct event *later;
+	struct event *gather;
 	struct store *store;
 	void (*on_broken)(void *arg);
 	void *arg;
+	uint64_t serial;         /* of the last commit */
+	size_t away;             /* it answered and have not been heard since */
+	int64_t gather_until_us; /* how long they are waited for */
 };
 
 static void
@@ -26,11 +30,20 @@ turn_end(evutil_socket_t fd, short what, void *arg)
 {
 	struct turn *t = arg;
 	enum store_err err;
+	int64_t took_us;
 
 	event_del(t->later);
+	event_del(t->gather);
 	if (t->store == NULL)
 		return;
+	t->serial++;
+	t->away = 0;
+	took_us = clock_mono_us();
 	err = store_commit(t->store, clock_stamp_ms());
+	t->gather_until_us = clock_mono_us();
+	took_us = (t->gather_until_us - took_us) / 2;
+	t->gather_until_us +=
+	    took_us < TURN_GATHER_MAX_US ? took_us : TURN_GATHER_MAX_US;
 	if (err != STORE_OK)
 		log_err("commit failed: %s", store_strerror(err));
 	if (err == STORE_BROKEN)
@@ -57,7 +70,8 @@ turn_new(struct event_base *base, void (*on_broken)(void *arg), void *arg)
 	t->arg = arg;
 	t->end = event_new(base, -1, 0, turn_end, t);
 	t->later = evtimer_new(base, turn_later, t);
-	if (t->end == NULL || t->later == NULL)
+	t->gather = evtimer_new(base, turn_later, t);
+	if (t->end == NULL || t->later == NULL || t->gather == NULL)
 		turn_free(&t);
 	return t;
 }
@@ -86,6 +100,37 @@ turn_on_deferred(void *arg)
 }
 
 void
+turn_answered(struct turn *t, uint64_t *mark)
+{
+	if (*mark == t->serial)
+		return;
+	*mark = t->serial;
+	t->away++;
+}
+
+void
+turn_heard(struct turn *t, uint64_t *mark)
+{
+	if (*mark == t->serial && t->away > 0 && --t->away == 0 &&
+	    t->store != NULL)
+		store_hurry(t->store);
+	*mark = 0;
+}
+
+bool
+turn_gathers(struct turn *t)
+{
+	int64_t left_us = t->gather_until_us - clock_mono_us();
+	struct timeval tv = { .tv_usec = (suseconds_t)left_us };
+
+	if (t->away == 0 || left_us <= 0)
+		return false;
+	if (!evtimer_pending(t->gather, NULL))
+		evtimer_add(t->gather, &tv);
+	return true;
+}
+
+void
 turn_free(struct turn **turn)
 {
 	struct turn *t = *turn;
@@ -96,6 +141,8 @@ turn_free(struct turn **turn)
 		event_free(t->end);
 	if (t->later != NULL)
 		event_free(t->later);
+	if (t->gather != NULL)
+		event_free(t->gather);
 	free(t);
 	*turn = NULL;
 }

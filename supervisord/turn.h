@@ -5,6 +5,9 @@
 #ifndef SUPERVISORD_TURN_H
 #define SUPERVISORD_TURN_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #define TURN_LATER_MS 200
 
 struct event_base;
@@ -24,6 +27,23 @@ void turn_set_store(struct turn *, struct store *);
 void turn_on_pending(void *turn);
 /* store_options.on_deferred: something that can wait TURN_LATER_MS. */
 void turn_on_deferred(void *turn);
+
+/*
+ * Company for submissions: clients that submit again as soon as they are
+ * answered would split into two halves, each waiting for the other's commit.
+ * So a submission waits for those whom the last commit answered, for at most
+ * half of the time that commit took; no other write waits, and the first one
+ * takes all along.
+ *
+ * A client's mark starts as 0. Answered: within a commit, what it waited for
+ * was done. Heard: it has sent something, or is gone.
+ */
+void turn_answered(struct turn *, uint64_t *mark);
+void turn_heard(struct turn *, uint64_t *mark);
+/* May a write be queued by store_write_soon()? The turn then hurries it. */
+bool turn_gathers(struct turn *);
+#define TURN_GATHER_MAX_US 5000
+
 void turn_free(struct turn **);
 
 #endif
