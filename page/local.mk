@@ -152,6 +152,19 @@ t_scenario_pagekind_test_LDADD = $(PAGE_TEST_LIBS) $(EVHTTP_LIBS)
 TESTS += t/scenario/pagekind_test
 EXTRA_DIST += t/data
 
+check_PROGRAMS += t/scenario/pageax_test
+t_scenario_pageax_test_SOURCES = \
+	cell/flags.c \
+	t/scenario/live.c \
+	t/scenario/live.h \
+	t/scenario/pageax_test.c \
+	t/scenario/visit.c \
+	t/scenario/visit.h \
+	t/unit/tap.h
+t_scenario_pageax_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/t/scenario
+t_scenario_pageax_test_LDADD = $(PAGE_TEST_LIBS)
+TESTS += t/scenario/pageax_test
+
 check_PROGRAMS += t/scenario/readability_test
 t_scenario_readability_test_SOURCES = \
 	cell/flags.c \

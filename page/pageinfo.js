@@ -45,8 +45,11 @@ function roleOf(el) {
 }
 
 // The text a person would read in el: hidden parts left out, images by their
-// alternative text; at most about 200 characters and 60 nodes.
-function textIn(el) {
+// alternative text, parts of a line not torn from it; at most about 200
+// characters and 60 nodes. Of a label, what it labels is no part.
+const FIELDS = new Set(["input", "select", "textarea", "button", "output", "meter", "progress"]);
+
+function textIn(el, isLabel) {
   if (!el.firstElementChild)
     return clean(cut(el.textContent, 400));
   let text = "";
@@ -59,9 +62,11 @@ function textIn(el) {
         text += n.data.slice(0, 400);
       else if (n.nodeType === 1) {
         if (n.localName === "script" || n.localName === "style" ||
-            n.getAttribute("aria-hidden") === "true" || n.hidden)
+            n.getAttribute("aria-hidden") === "true" || n.hidden ||
+            (isLabel && FIELDS.has(n.localName)))
           continue;
-        text += " ";
+        const gap = /^(inline|contents)$/.test(getComputedStyle(n).display) ? "" : " ";
+        text += gap;
         const label = n.getAttribute("aria-label");
         if (label)
           text += label;
@@ -71,7 +76,7 @@ function textIn(el) {
           text += (n.querySelector("title") || {textContent: ""}).textContent;
         else
           walk(n);
-        text += " ";
+        text += gap;
       }
     }
   };
@@ -93,9 +98,12 @@ function referred(el, name) {
 function labelText(el) {
   const texts = [];
   for (const label of el.labels || [])
-    texts.push(textIn(label));
+    texts.push(textIn(label, true));
   return clean(texts.join(" "));
 }
+
+// What the browser itself writes on a button that has no text.
+const BUTTON_NAMES = {submit: "Submit", reset: "Reset"};
 
 // A reasonable part of the accessible name computation, in its order.
 function nameOf(el, role) {
@@ -107,10 +115,14 @@ function nameOf(el, role) {
     name = labelText(el);
     if (!name && role === "button")
       name = attr(el, "value") || attr(el, "alt") ||
-        (el.type === "submit" ? "Submit" : el.type === "reset" ? "Reset" : "");
+        BUTTON_NAMES[el.type] || "";
+    if (!name && el.type === "file")
+      name = attr(el, "title") || (el.multiple ? "Choose Files" : "Choose File");
     return name || attr(el, "title") || attr(el, "placeholder") || attr(el, "name");
   }
-  if (role !== "textbox" && role !== "searchbox" && role !== "combobox" && role !== "listbox")
+  if (tag === "button")
+    name = labelText(el);
+  if (!name && role !== "textbox" && role !== "searchbox" && role !== "combobox" && role !== "listbox")
     name = textIn(el);
   return name || attr(el, "title") || attr(el, "placeholder") || attr(el, "alt");
 }
