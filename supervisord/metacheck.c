@@ -19,7 +19,6 @@ struct metacheck {
 
 enum need {
 	REQUIRED,
-	ADVISED, /* its absence is a warning */
 	OPTIONAL
 };
 
@@ -249,18 +248,18 @@ static const struct rule rules[] = {
 	{ "description", REQUIRED, rule_text, 1, 4000, { NULL } },
 	{ "inputs", REQUIRED, rule_schema, 0, 0, { NULL } },
 	{ "outputs", REQUIRED, rule_schema, 0, 0, { NULL } },
-	{ "limits", ADVISED, rule_limits, 0, 0, { NULL } },
+	{ "limits", REQUIRED, rule_limits, 0, 0, { NULL } },
 	{ "trustLevelSupport", REQUIRED, rule_texts, 0, 0,
 	    { "local", "remote", NULL } },
-	{ "executionMode", ADVISED, rule_text, 1, 16,
+	{ "executionMode", REQUIRED, rule_text, 1, 16,
 	    { "sync", "async", "auto", NULL } },
 	{ "syncUpTo", OPTIONAL, rule_sync, 0, 0, { NULL } },
-	{ "supportsPartialSuccess", ADVISED, rule_bool, 0, 0, { NULL } },
+	{ "supportsPartialSuccess", REQUIRED, rule_bool, 0, 0, { NULL } },
 	{ "partialSuccessThreshold", OPTIONAL, rule_number, 0, 1, { NULL } },
-	{ "restartSafe", ADVISED, rule_bool, 0, 0, { NULL } },
+	{ "restartSafe", REQUIRED, rule_bool, 0, 0, { NULL } },
 	{ "items", OPTIONAL, rule_bool, 0, 0, { NULL } },
 	{ "resources", OPTIONAL, rule_text, 1, 16, { "text", "all", NULL } },
-	{ "exampleInputs", ADVISED, rule_example, 0, 0, { NULL } },
+	{ "exampleInputs", REQUIRED, rule_example, 0, 0, { NULL } },
 	{ "errorCodes", OPTIONAL, rule_texts, 0, 0, { NULL } },
 };
 #define NRULES (sizeof(rules) / sizeof(rules[0]))
@@ -302,8 +301,6 @@ tell_missing(const struct metacheck *m, const struct rule *r)
 	snprintf(path, sizeof(path), "/%s", r->key);
 	if (r->need == REQUIRED)
 		tell(m, false, path, "is missing");
-	else if (r->need == ADVISED)
-		tell(m, true, path, "is missing: the default holds");
 }
 
 static void

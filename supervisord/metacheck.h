@@ -1,6 +1,6 @@
 /*
- * metacheck: the rules of a template's metadata (contract section 6), for
- * people who write one. registry takes what it needs and trusts no more.
+ * metacheck: the rules of a template's metadata (contract section 6): for
+ * people who write one, and for registry, which takes none that has a fault.
  */
 #ifndef SUPERVISORD_METACHECK_H
 #define SUPERVISORD_METACHECK_H

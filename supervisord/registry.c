@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "model/limits.h"
+#include "supervisord/metacheck.h"
 #include "supervisord/registry.h"
 
 struct registry {
@@ -120,34 +121,74 @@ template_read(struct template *t, const char **ret_why)
 	return t->max_timeout_ms > 0 && t->threshold >= 0 && t->threshold <= 1;
 }
 
+/* The first fault of the metadata, if there is one. */
+struct fault {
+	bool found;
+	char *why;
+	size_t size;
+};
+
+static void
+on_fault(void *arg, bool warning, const char *path, const char *message)
+{
+	struct fault *f = arg;
+
+	if (warning || f->found)
+		return;
+	f->found = true;
+	snprintf(f->why, f->size, "%s: %s", path, message);
+}
+
+static bool
+template_check(const struct template *t, const struct registry *r,
+    char *ret_why, size_t why_size)
+{
+	struct fault fault = { false, ret_why, why_size };
+
+	metacheck(json_root(t->doc), r, on_fault, &fault);
+	return !fault.found;
+}
+
+static bool
+template_make(struct template *t, const struct registry *r, const void *json,
+    size_t len, char *ret_why, size_t why_size)
+{
+	struct json_error syntax;
+	struct schema_error error;
+	const char *why;
+
+	if (!json_parse(json, len, NULL, JSON_DUP_ERROR, &t->doc, &syntax)) {
+		strlcpy(ret_why, syntax.message, why_size);
+		return false;
+	}
+	if (!template_check(t, r, ret_why, why_size))
+		return false;
+	if (!template_read(t, &why)) {
+		strlcpy(ret_why, why, why_size);
+		return false;
+	}
+	if (registry_find(r, t->id) != NULL) {
+		strlcpy(ret_why, "is there already", why_size);
+		return false;
+	}
+	if (schema_compile(json_obj_get(json_root(t->doc), "inputs"),
+		SCHEMA_2020_12, &t->inputs, &error))
+		return true;
+	schema_error_text(&error, ret_why, why_size);
+	return false;
+}
+
 bool
 registry_add(struct registry *r, const void *json, size_t len, char *ret_why,
     size_t why_size)
 {
 	struct template *t = calloc(1, sizeof(*t));
-	struct schema_error error;
-	struct json_error syntax = { .message = "no memory" };
-	const char *why = "no memory";
-	bool good;
 
-	good = t != NULL &&
-	    json_parse(json, len, NULL, JSON_DUP_ERROR, &t->doc, &syntax);
-	if (!good)
-		why = syntax.message;
-	good = good && template_read(t, &why);
-	if (good && registry_find(r, t->id) != NULL) {
-		why = "is there already";
-		good = false;
-	}
-	if (good &&
-	    !schema_compile(json_obj_get(json_root(t->doc), "inputs"),
-		SCHEMA_2020_12, &t->inputs, &error)) {
-		schema_error_text(&error, ret_why, why_size);
-		template_free(&t);
+	if (t == NULL) {
+		strlcpy(ret_why, "no memory", why_size);
 		return false;
 	}
-	if (!good) {
-		snprintf(ret_why, why_size, "%s", why);
+	if (!template_make(t, r, json, len, ret_why, why_size)) {
 		template_free(&t);
 		return false;
 	}

@@ -42,14 +42,15 @@ enum {
 #define ITEMS_MAX   1000
 #define BIG_CHUNKS  3
 #define BIG_BYTES   50000
-#define COMMON_META                                                         \
-	"\"version\":\"1.2.3\",\"name\":\"N\",\"description\":\"D\","       \
-	"\"inputs\":{\"type\":\"object\",\"additionalProperties\":false,"   \
-	"\"required\":[\"do\"],\"properties\":{\"do\":{\"type\":\"array\"," \
-	"\"maxItems\":1000,\"items\":{\"type\":\"string\"}},"               \
-	"\"note\":{\"type\":\"string\"}}},\"outputs\":{},"                  \
-	"\"limits\":{\"maxTimeoutMs\":60000},"                              \
-	"\"executionMode\":\"auto\",\"syncUpTo\":{\"input\":\"do\","        \
+#define COMMON_META                                                           \
+	"\"version\":\"1.2.3\",\"name\":\"N\",\"description\":\"D\","         \
+	"\"inputs\":{\"type\":\"object\",\"additionalProperties\":false,"     \
+	"\"required\":[\"do\"],\"properties\":{\"do\":{\"type\":\"array\","   \
+	"\"maxItems\":1000,\"items\":{\"type\":\"string\"}},"                 \
+	"\"note\":{\"type\":\"string\"}}},\"outputs\":{\"type\":\"object\"}," \
+	"\"exampleInputs\":{\"do\":[]},"                                      \
+	"\"limits\":{\"maxTimeoutMs\":60000},"                                \
+	"\"executionMode\":\"auto\",\"syncUpTo\":{\"input\":\"do\","          \
 	"\"max\":3},\"resources\":\"text\","
 
 static const char *const metas[] = {
@@ -60,7 +61,9 @@ static const char *const metas[] = {
 	"{\"id\":\"fragile\"," COMMON_META
 	"\"trustLevelSupport\":[\"local\"],\"supportsPartialSuccess\":false,"
 	"\"restartSafe\":false,\"items\":false}",
-	"{\"id\":\"remote\"," COMMON_META "\"trustLevelSupport\":[\"remote\"]}",
+	"{\"id\":\"remote\"," COMMON_META
+	"\"trustLevelSupport\":[\"remote\"],\"supportsPartialSuccess\":false,"
+	"\"restartSafe\":false}",
 };
 
 static struct {

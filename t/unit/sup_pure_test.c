@@ -439,9 +439,9 @@ test_metacheck(void)
 	is_faulty("[]", "! ", "no table");
 	is_faulty("{}",
 	    "!/id !/version !/name !/description !/inputs "
-	    "!/outputs ?/limits !/trustLevelSupport "
-	    "?/executionMode ?/supportsPartialSuccess "
-	    "?/restartSafe ?/exampleInputs ",
+	    "!/outputs !/limits !/trustLevelSupport "
+	    "!/executionMode !/supportsPartialSuccess "
+	    "!/restartSafe !/exampleInputs ",
 	    "an empty one");
 	is_faulty(META(",\"wide\":1"), "?/wide ", "an unknown member");
 	is_faulty(META(",\"partialSuccessThreshold\":2,\"items\":1,"
@@ -472,6 +472,26 @@ test_metacheck(void)
 	    "!/exampleInputs ", "an example that does not fit");
 }
 
+static void
+test_registry(void)
+{
+	struct registry *r = registry_new();
+	const char *good = META(""), *bad = META(",\"items\":1");
+	char why[128] = "";
+
+	ok(!registry_add(r, "{", 1, why, sizeof(why)), "no JSON");
+	ok(!registry_add(r, "{\"id\":\"t\"}", 10, why, sizeof(why)),
+	    "a template without all of its metadata");
+	is_str(why, "/version: is missing", "is told the first fault");
+	ok(!registry_add(r, bad, strlen(bad), why, sizeof(why)), "wrong type");
+	is_str(why, "/items: expected true or false", "says so");
+	is_int(registry_count(r), 0, "none is taken");
+	ok(registry_add(r, good, strlen(good), why, sizeof(why)), "a good one");
+	ok(!registry_add(r, good, strlen(good), why, sizeof(why)), "not twice");
+	ok(registry_find(r, "t")->restart_safe, "is found");
+	registry_free(&r);
+}
+
 int
 main(void)
 {
@@ -485,5 +505,6 @@ main(void)
 	test_chunks();
 	test_lines();
 	test_metacheck();
+	test_registry();
 	return done_testing();
 }
