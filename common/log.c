@@ -32,6 +32,12 @@ log_is_plain(const char *msg)
 	return true;
 }
 
+const char *
+log_program(void)
+{
+	return log_prog;
+}
+
 static void __attribute__((format(printf, 2, 0)))
 log_vwrite(enum log_level level, const char *fmt, va_list ap)
 {

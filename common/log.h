@@ -14,6 +14,8 @@ enum log_level {
 
 /* Names the process in every line; prog must outlive all logging. */
 void log_init(const char *prog, enum log_level max_level);
+/* The name given there. */
+const char *log_program(void);
 /* Writes "<N>PROG: message\n" in one write(2); control bytes are escaped. */
 void log_write(enum log_level, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

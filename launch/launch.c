@@ -78,21 +78,29 @@ terminated(const char *s, size_t size)
 	return memchr(s, '\0', size) != NULL;
 }
 
+/* Letters, digits, _ and -, and an end. */
+static bool
+is_name(const char *s, size_t size)
+{
+	if (!terminated(s, size))
+		return false;
+	for (; *s != '\0'; s++)
+		if (!isascii((unsigned char)*s) ||
+		    (!isalnum((unsigned char)*s) && *s != '_' && *s != '-'))
+			return false;
+	return true;
+}
+
 static bool
 check_spawn(const struct launch_msg *m)
 {
 	const struct launch_spawn *s = &m->u.spawn;
 
-	if ((s->flags & ~(unsigned int)SPAWN__ALL) != 0 ||
-	    s->worker_slot >= LAUNCH_WORKER_SLOTS ||
-	    s->browser_slot >= LAUNCH_BROWSER_SLOTS ||
-	    !terminated(s->profile, sizeof(s->profile)))
-		return false;
-	for (const char *p = s->profile; *p != '\0'; p++)
-		if (!isascii((unsigned char)*p) ||
-		    (!isalnum((unsigned char)*p) && *p != '_' && *p != '-'))
-			return false;
-	return true;
+	return (s->flags & ~(unsigned int)SPAWN__ALL) == 0 &&
+	    s->worker_slot < LAUNCH_WORKER_SLOTS &&
+	    s->browser_slot < LAUNCH_BROWSER_SLOTS &&
+	    is_name(s->profile, sizeof(s->profile)) &&
+	    is_name(s->name, sizeof(s->name));
 }
 
 static bool

@@ -120,7 +120,7 @@ struct launch_spawn {
 	uint32_t flags;
 	/* Name of a kept profile, [A-Za-z0-9_-]+; "" is a fresh one. */
 	char profile[LAUNCH_PROFILE_BYTES];
-	uint8_t reserved[32]; /* network and filter settings to come; zero */
+	char name[LAUNCH_NAME_BYTES]; /* of the run, for log lines; or "" */
 };
 
 struct launch_ready {

@@ -31,6 +31,7 @@ struct cell {
 	struct spawned run;
 	struct event *on_sock;
 	struct event *on_pidfd;
+	char name[LAUNCH_NAME_BYTES]; /* of its run, or "" */
 	bool up;
 	bool killed;
 	bool orphan; /* nobody wants to hear of it */
@@ -53,12 +54,22 @@ cells_send(struct cells *t, const struct launch_msg *m, const int *fds)
 	t->cb->send(t->cb->arg, m, fds);
 }
 
+/* "run_...: cell 7: what: why", the run first, as in all lines about one. */
 static void
-cells_send_failed(struct cells *t, uint32_t id, int error, const char *stage)
+cell_log(const char *name, uint32_t id, const char *what, int error)
+{
+	log_err("%s%scell %u: %s: %s", name, name[0] == '\0' ? "" : ": ",
+	    (unsigned int)id, what, strerror(error));
+}
+
+static void
+cells_send_failed(struct cells *t, const struct launch_msg *spawn, int error,
+    const char *stage)
 {
 	struct launch_msg m;
+	uint32_t id = spawn->cell_id;
 
-	log_err("cell %u: %s: %s", (unsigned int)id, stage, strerror(error));
+	cell_log(spawn->u.spawn.name, id, stage, error);
 	launch_msg_init(&m, LAUNCH_REAPED, id);
 	m.u.reaped.cause = LAUNCH_SPAWN_FAILED;
 	m.u.reaped.error = error;
@@ -109,8 +120,7 @@ static void
 cell_break(struct cell *c, int error)
 {
 	if (error != EPIPE)
-		log_err("cell %u: broken link: %s", (unsigned int)c->id,
-		    strerror(error));
+		cell_log(c->name, c->id, "broken link", error);
 	event_del(c->on_sock);
 	pidfd_send_signal(c->run.pidfd, SIGKILL, NULL, 0);
 }
@@ -209,8 +219,7 @@ cell_say_reaped(struct cell *c, int status)
 		    c->failed.stage[0] == '\0' ? "died at its start"
 					       : c->failed.stage,
 		    sizeof(r->stage));
-		log_err("cell %u: %s: %s", (unsigned int)c->id, r->stage,
-		    strerror(r->error));
+		cell_log(c->name, c->id, r->stage, r->error);
 	} else {
 		r->cause = LAUNCH_CELL_DIED;
 	}
@@ -260,6 +269,7 @@ cell_new(struct cells *t, const struct launch_msg *m)
 	c->magic = CELL_MAGIC;
 	c->owner = t;
 	c->id = m->cell_id;
+	strlcpy(c->name, m->u.spawn.name, sizeof(c->name));
 	c->worker_slot = m->u.spawn.worker_slot;
 	c->browser_slot = m->u.spawn.flags & SPAWN_BROWSER
 	    ? m->u.spawn.browser_slot
@@ -299,7 +309,7 @@ cells_spawn(struct cells *t, const struct launch_msg *m)
 	if (cells_find(t, m->cell_id) != NULL)
 		return EPROTO;
 	if (cells_slot_taken(t, &m->u.spawn)) {
-		cells_send_failed(t, m->cell_id, EBUSY, "take a slot");
+		cells_send_failed(t, m, EBUSY, "take a slot");
 		return 0;
 	}
 	c = cell_new(t, m);
@@ -311,7 +321,7 @@ cells_spawn(struct cells *t, const struct launch_msg *m)
 	}
 	if (error != 0) {
 		cell_free(&c);
-		cells_send_failed(t, m->cell_id, error, stage);
+		cells_send_failed(t, m, error, stage);
 		t->cb->reaped(t->cb->arg);
 		return 0;
 	}

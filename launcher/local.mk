@@ -48,8 +48,8 @@ t_launch_fakesup_SOURCES = t/launch/fakesup.c
 t_launch_fakesup_LDADD = launch/liblaunch.a common/libcommon.a $(BSD_LIBS)
 t_launch_fakework_SOURCES = t/launch/fakework.c
 t_launch_fakework_LDADD = common/libcommon.a $(BSD_LIBS)
-TESTS += t/scenario/conf.t t/scenario/launcher.t t/scenario/orphans.t
-EXTRA_DIST += t/scenario/conf.t t/scenario/launcher.t t/scenario/orphans.t t/lib/BrowserTask/Harness.pm
+TESTS += t/scenario/conf.t t/scenario/launcher.t t/scenario/log.t t/scenario/orphans.t
+EXTRA_DIST += t/scenario/conf.t t/scenario/launcher.t t/scenario/log.t t/scenario/orphans.t t/lib/BrowserTask/Harness.pm
 
 check_PROGRAMS += t/unit/profiles_test
 t_unit_profiles_test_SOURCES = \

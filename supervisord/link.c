@@ -248,7 +248,7 @@ slot_find(uint64_t taken, unsigned count)
 
 uint32_t
 link_spawn(struct link *l, const struct ulid *session, uint32_t flags,
-    const struct link_ops *ops, void *ctx)
+    const char *name, const struct link_ops *ops, void *ctx)
 {
 	int worker = slot_find(l->worker_slots, LAUNCH_WORKER_SLOTS);
 	int browser = slot_find(l->browser_slots, LAUNCH_BROWSER_SLOTS);
@@ -266,6 +266,7 @@ link_spawn(struct link *l, const struct ulid *session, uint32_t flags,
 	launch_msg_init(&msg, LAUNCH_SPAWN, c->id);
 	msg.u.spawn.session = *session;
 	msg.u.spawn.flags = flags;
+	strlcpy(msg.u.spawn.name, name, sizeof(msg.u.spawn.name));
 	msg.u.spawn.worker_slot = (uint16_t)worker;
 	msg.u.spawn.browser_slot = (uint16_t)browser;
 	if (!link_order(l, &msg)) {

@@ -34,11 +34,12 @@ void link_on_setting(struct link *,
     void (*on_setting)(void *arg, const char *name, const char *value));
 
 /*
- * Orders a cell and keeps its slots until REAPED. Returns its id, 0 when all
+ * Orders a cell and keeps its slots until REAPED. name is for log lines.
+ * Returns its id, 0 when all
  * slots are taken or the link is broken.
  */
 uint32_t link_spawn(struct link *, const struct ulid *session, uint32_t flags,
-    const struct link_ops *, void *ctx);
+    const char *name, const struct link_ops *, void *ctx);
 /* Unknown ids are ignored: the cell may just have been reaped. */
 void link_kill(struct link *, uint32_t cell_id);
 void link_check(struct link *, uint32_t cell_id);

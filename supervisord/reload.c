@@ -36,5 +36,5 @@ reload_setting(void *arg, const char *name, const char *value)
 	clients_reload(sup->clients);
 	/* More runs may be active. */
 	tasks_pump(sup->tasks);
-	log_info("setting %s: %s", name, value);
+	log_debug("setting %s: %s taken over", name, value);
 }

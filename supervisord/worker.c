@@ -228,8 +228,8 @@ worker_new(struct sup *sup, const struct ulid *session, uint32_t flags,
 	w->timer = evtimer_new(sup->base, worker_on_timer, w);
 	w->pulse = evtimer_new(sup->base, worker_on_pulse, w);
 	if (w->timer != NULL && w->pulse != NULL)
-		w->cell_id =
-		    link_spawn(sup->link, session, flags, &worker_link_ops, w);
+		w->cell_id = link_spawn(
+		    sup->link, session, flags, name, &worker_link_ops, w);
 	if (w->cell_id == 0) {
 		worker_free(&w);
 		return NULL;

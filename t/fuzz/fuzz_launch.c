@@ -35,6 +35,8 @@ check_fields(const struct launch_msg *m, enum launch_link link)
 		ASSERT(sp->flags <= SPAWN__ALL);
 		ASSERT(ends(sp->profile, sizeof(sp->profile)));
 		ASSERT(strpbrk(sp->profile, "/.") == NULL);
+		ASSERT(ends(sp->name, sizeof(sp->name)));
+		ASSERT(strpbrk(sp->name, "\n: ") == NULL);
 		break;
 	case LAUNCH_READY:
 		ASSERT(link == LAUNCH_TO_SUPERVISORD);
@@ -52,6 +54,11 @@ check_fields(const struct launch_msg *m, enum launch_link link)
 		ASSERT(st->flags <= SPAWN__ALL && st->change_ids <= 1);
 		ASSERT(st->browser < LAUNCH_BROWSER__MAX);
 		ASSERT(ends(st->profile_dir, sizeof(st->profile_dir)));
+		break;
+	case LAUNCH_SETTING:
+		ASSERT(link == LAUNCH_TO_SUPERVISORD);
+		ASSERT(ends(m->u.setting.name, sizeof(m->u.setting.name)));
+		ASSERT(ends(m->u.setting.value, sizeof(m->u.setting.value)));
 		break;
 	default:
 		break;

@@ -149,16 +149,22 @@ sub test_start {
 	is($p->{maxQueuedRuns}, 7, "$mode: a setting of the file");
 	is($p->{maxConcurrentRuns}, 2, "$mode: an option is over it");
 	my $log = reload($i, "maxQueuedRuns = 8\nmaxConcurrentRuns = 4\n"
-	    . "uidBlocks = 3\n", qr/supervisord: setting maxQueuedRuns/);
+	    . "uidBlocks = 3\n", qr/: setting (?:uidBlocks|maxQueued)/);
+	my $queued = sub {
+		my ($n) = @_;
+		return wait_until(20, sub {
+			$c->call('profile.get')->{maxQueuedRuns} == $n;
+		});
+	};
+	ok($queued->(8), "$mode: a change of the file is in effect");
 	like($log, qr/^<6>browsertaskd: setting maxQueuedRuns: 8, was 7$/m,
 	    "$mode: the reload is logged");
 	is(count($log, qr/^<\d>browsertaskd: setting/m),
 	    $mode eq 'system' ? 1 : 2, "$mode: a line for each change");
 	like($log, qr/^<4>browsertaskd: setting uidBlocks: stays 7 until the/m,
 	    "$mode: and for what has to wait") if $mode eq 'user';
-	$p = $c->call('profile.get');
-	is($p->{maxQueuedRuns}, 8, "$mode: and in effect");
-	is($p->{maxConcurrentRuns}, 2, "$mode: the option is still over it");
+	is($c->call('profile.get')->{maxConcurrentRuns}, 2,
+	    "$mode: the option is still over it");
 
 	$log = reload($i, "maxQueuedRuns = 9\n\nmaxClients = none\n",
 	    qr/stay as they were/);
@@ -196,19 +202,24 @@ sub test_effects {
 	my $hello = $late->send('hello', { proto => 1, client => 'late' });
 
 	ok(!$late->receive(0.1), 'a third client waits');
-	reload($i, "maxClients = 3\n", qr/supervisord: setting maxClients: 3/);
+	reload($i, "maxClients = 3\n", qr/: setting maxClients: 3, was 2/);
 	is($late->answer($hello)->{proto}, 1, 'until there may be three');
 
 	unlike($i->log, qr/^<7>/m, 'no log of every decision');
 	reload($i, "maxClients = 3\ndebug = yes\n",
-	    qr/supervisord: setting debug: yes/);
+	    qr/supervisord: setting debug: yes taken over/);
 	undef $late;
 	ok(logged($i, qr/^<7>supervisord: client late/m), 'debug is on');
-	reload($i, "maxClients = 3\n", qr/supervisord: setting debug: no/);
-	my $before = count($i->log, qr/^<7>/m);
-	pop @in;
-	wait_until(20, sub { $in[0]->call('profile.get')->{clients} == 1 });
-	is(count($i->log, qr/^<7>/m), $before, 'and off again');
+	reload($i, "maxClients = 3\n", qr/: setting debug: no, was yes/);
+	my $decisions = sub { count($i->log, qr/^<7>/m) };
+	my $quiet = sub {
+		my $before = $decisions->();
+		BrowserTask::Client->new($i->client_sock);
+		wait_until(20,
+			sub { $in[0]->call('profile.get')->{clients} == 2 });
+		return $decisions->() == $before;
+	};
+	ok(wait_until(20, $quiet), 'and off again');
 	is(count($i->log, qr/^(?!<[3467]>\w+: )/m), 0,
 	    'every line has a priority and a program');
 	is($i->stop, 0, 'stopped');
@@ -265,9 +276,12 @@ sub test_share {
 	push @in, $enter->(65534);
 	is($in[1]->{hello}{proto}, 1, 'a place that is free can be taken');
 	reload($i, "maxClientsPerUid = 3\n",
-	    qr/supervisord: setting maxClientsPerUid/);
-	push @in, $enter->(65534);
-	is($in[2]->{hello}{proto}, 1, 'after a reload there are more');
+	    qr/: setting maxClientsPerUid: 3, was 2/);
+	ok(wait_until(20, sub {
+		($e, $c) = $refused->();
+		return defined $e->{proto};
+	}), 'after a reload there are more');
+	push @in, $c;
 
 	# A crowd that does not even say hello.
 	my @crowd = map { $enter->(65534, raw => 1) } 1 .. 60;

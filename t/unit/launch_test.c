@@ -174,6 +174,17 @@ test_spawn_fields(void)
 	is_int(deliver_profile("\xc3\xa9", 3), EPROTO, "not ASCII");
 
 	launch_msg_init(&m, LAUNCH_SPAWN, 1);
+	strlcpy(m.u.spawn.name, "run_01ARZ3NDEKTSV4RRFFQ69G5FAV",
+	    sizeof(m.u.spawn.name));
+	is_int(deliver_msg(&m, LAUNCH_FROM_SUPERVISORD), 0, "name of a run");
+	m.u.spawn.name[3] = '\n';
+	is_int(deliver_msg(&m, LAUNCH_FROM_SUPERVISORD), EPROTO,
+	    "a name that would break a line");
+	memset(m.u.spawn.name, 'x', sizeof(m.u.spawn.name));
+	is_int(
+	    deliver_msg(&m, LAUNCH_FROM_SUPERVISORD), EPROTO, "endless name");
+
+	launch_msg_init(&m, LAUNCH_SPAWN, 1);
 	m.u.spawn.flags = SPAWN__ALL;
 	m.u.spawn.worker_slot = LAUNCH_WORKER_SLOTS - 1;
 	m.u.spawn.browser_slot = LAUNCH_BROWSER_SLOTS - 1;
