@@ -26,8 +26,6 @@
 #define BROWSER_FDS  5
 #define EXIT_NO_EXEC 127
 
-extern char **environ;
-
 /*
  * Gives the child descriptors 0..n-1 as listed; all others vanish at exec.
  * Copies are made aside first, since sources and targets overlap.

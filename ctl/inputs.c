@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/panic.h"
 #include "ctl/ctl.h"
 #include "ctl/inputs.h"
 #include "json/writer.h"
@@ -169,10 +170,10 @@ put_key(struct json_writer *w, char *const *args, int nargs, int first,
 {
 	struct json_val property, type;
 	struct pair p = { 0 }, q = { 0 };
-	bool array, good = true;
+	bool array, good = pair_cut(args[first], &p);
 	int count = 0;
 
-	pair_cut(args[first], &p);
+	ASSERT(good);
 	for (int i = first; i < nargs; i++)
 		if (!is_document(args[i]) && pair_cut(args[i], &q))
 			count += same_key(&p, &q);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/fdio.h"
+#include "common/panic.h"
 #include "config.h"
 #include "ctl/ctl.h"
 #include "ctl/text.h"
@@ -134,6 +135,7 @@ parse_options(struct ctl *ctl, int argc, char **argv, unsigned *ret_given)
 		for (i = 0; i < OPT__MAX; i++)
 			if (opt == option_rows[i].letter || opt == 256 + (int)i)
 				break;
+		ASSERT(i < OPT__MAX);
 		*ret_given |= 1u << i;
 		ctl->opt[i] = option_rows[i].value != NULL ? optarg : "";
 	}

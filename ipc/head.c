@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "common/panic.h"
 #include "ipc/head.h"
 
 /* What the bytes 0xc0..0xdf announce: the type and the bytes that follow. */
@@ -47,6 +48,8 @@ head_set_uint(struct mp_head *h, uint64_t v)
 static void
 head_set_int(struct mp_head *h, uint64_t v, size_t len)
 {
+	ASSERT(len >= 1 && len <= 8);
+
 	uint64_t sign = UINT64_C(1) << (len * 8 - 1);
 
 	if ((v & sign) == 0) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/panic.h"
 #include "json/number.h"
 
 /* More digits than any halfway point between two doubles has. */
@@ -228,6 +229,7 @@ json_decimal_divisible(
 		return false;
 	for (size_t i = 0; i < divisor->ndigits; i++)
 		m = m * 10 + next_digit(&p);
+	ASSERT(m != 0);
 	p = value->digits;
 	for (size_t i = 0; i < value->ndigits; i++)
 		rest = (mul_mod(rest, 10, m) + next_digit(&p)) % m;

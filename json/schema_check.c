@@ -74,8 +74,8 @@ schema_check_type(struct eval *ev, const struct node *node,
 	name_types(k->number, want, sizeof(want));
 	if (type == JSON_NUMBER)
 		return schema_mismatch(ev, v, "expected %s, got %s", want,
-		    k->number & TYPE_INTEGER ? schema_quote(v, quote)
-					     : "number");
+		    (k->number & TYPE_INTEGER) ? schema_quote(v, quote)
+					       : "number");
 	return schema_mismatch(
 	    ev, v, "expected %s, got %s", want, json_type_name(type));
 }

@@ -256,12 +256,13 @@ static bool
 check_unique(struct parser *ps, uint32_t open, uint32_t n)
 {
 	struct json_doc *doc = ps->doc;
-	uint32_t small[SMALL_OBJECT], *keys = small, at = open + 1, twice = 0;
+	uint32_t small[SMALL_OBJECT], *big = NULL, *keys = small;
+	uint32_t at = open + 1, twice = 0;
 
 	if (n < 2)
 		return true;
 	if (n > SMALL_OBJECT)
-		keys = reallocarray(NULL, n, sizeof(*keys));
+		keys = big = reallocarray(NULL, n, sizeof(*keys));
 	if (keys == NULL) {
 		fail(ps, JSON_ERROR_MEMORY, "out of memory");
 		return false;
@@ -274,8 +275,7 @@ check_unique(struct parser *ps, uint32_t open, uint32_t n)
 	for (uint32_t i = 1; i < n && twice == 0; i++)
 		if (tape_str_cmp(doc, keys[i - 1], keys[i]) == 0)
 			twice = keys[i];
-	if (keys != small)
-		free(keys);
+	free(big);
 	if (twice == 0)
 		return true;
 	ps->p = doc->bytes + token_off(doc->tape[twice]) - 1;

@@ -29,8 +29,6 @@
 #define START_GAP_MS 1000
 #define EXIT_NO_EXEC 127
 
-extern char **environ;
-
 struct supervise {
 	struct event_base *base;
 	const struct spawn_env *env;

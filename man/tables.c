@@ -156,14 +156,11 @@ print_bounds(const struct msg_field *f)
 {
 	if (f->type == FIELD_BOOL)
 		return;
-	if (f->type != FIELD_INT)
-		printf(", ");
-	else if (f->max == IPC_INT_MAX)
+	if (f->type == FIELD_INT && f->max == IPC_INT_MAX) {
 		printf(" from %" PRId64, f->min);
-	else
-		printf(", ");
-	if (f->type == FIELD_INT && f->max == IPC_INT_MAX)
 		return;
+	}
+	printf(", ");
 	if (f->min == f->max)
 		printf("%" PRId64, f->max);
 	else

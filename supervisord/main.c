@@ -96,11 +96,11 @@ check_descriptors(void)
 	struct dirent *entry;
 	DIR *dir = opendir("/proc/self/fd");
 
+	if (dir == NULL)
+		fatal("/proc/self/fd: %s", strerror(errno));
 	for (int fd = FD_LAUNCHER; fd <= FD_ADMIN; fd++)
 		if (fd_set_cloexec(fd, 1) != 0)
 			fatal("descriptor %d is not open", fd);
-	if (dir == NULL)
-		fatal("/proc/self/fd: %s", strerror(errno));
 	while ((entry = readdir(dir)) != NULL) {
 		int fd = (int)strtonum(entry->d_name, 0, INT_MAX, NULL);
 

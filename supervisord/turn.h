@@ -24,9 +24,9 @@ turn_new(struct event_base *, void (*on_broken)(void *arg), void *arg);
 /* The store to commit; borrowed. */
 void turn_set_store(struct turn *, struct store *);
 /* store_options.on_pending: the turn has something to commit. */
-void turn_on_pending(void *turn);
+void turn_on_pending(void *arg);
 /* store_options.on_deferred: something that can wait TURN_LATER_MS. */
-void turn_on_deferred(void *turn);
+void turn_on_deferred(void *arg);
 
 /*
  * Company for submissions: clients that submit again as soon as they are
