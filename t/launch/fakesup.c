@@ -214,7 +214,7 @@ serve(FILE *in)
 			p[3 + 2 * i] =
 			    (struct pollfd){ cells[i].log, POLLIN, 0 };
 		}
-		if (poll(p, (nfds_t)(2 + 2 * n), -1) == -1)
+		if (poll(p, 2 + 2 * (nfds_t)n, -1) == -1)
 			exit(1);
 		for (int i = 0; i < n; i++) {
 			if (p[2 + 2 * i].revents != 0)

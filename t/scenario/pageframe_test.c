@@ -4,8 +4,6 @@
  * the real browser.
  */
 #include <stdio.h>
-
-#include <stdio.h>
 #include <string.h>
 
 #include "cdp/cdp.h"

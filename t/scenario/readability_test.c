@@ -231,7 +231,7 @@ int
 main(void)
 {
 	struct evhttp_bound_socket *sock;
-	struct sockaddr_in sin;
+	struct sockaddr_in sin = { 0 };
 	socklen_t len = sizeof(sin);
 	struct evhttp *http;
 	const char *why = "";

@@ -49,7 +49,7 @@ static void
 test_number(size_t i, const struct setting_info *row)
 {
 	char text[128], value[32], want[128];
-	const char *range = strchr(want, '\0');
+	const char *range;
 
 	snprintf(
 	    text, sizeof(text), "%s = %lld", row->name, (long long)row->lowest);

@@ -15,17 +15,24 @@
 #include "json/text.h"
 #include "t/unit/tap.h"
 
+/* What is left of the file; a 0 byte behind it is not counted. */
 static inline uint8_t *
 slurp(FILE *f, size_t *ret_len)
 {
 	size_t len = 0, cap = 1 << 16, n;
-	uint8_t *bytes = malloc(cap);
+	uint8_t *bytes = malloc(cap), *more;
 
 	while (bytes != NULL && (n = fread(bytes + len, 1, cap - len, f)) > 0) {
 		len += n;
-		if (len == cap)
-			bytes = realloc(bytes, cap *= 2);
+		if (len < cap)
+			continue;
+		more = realloc(bytes, cap *= 2);
+		if (more == NULL)
+			free(bytes);
+		bytes = more;
 	}
+	if (bytes != NULL)
+		bytes[len] = '\0';
 	*ret_len = len;
 	return bytes;
 }
@@ -37,6 +44,7 @@ read_file(const char *dir, const char *name, size_t *ret_len)
 	uint8_t *bytes;
 	FILE *f;
 
+	*ret_len = 0;
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	f = fopen(path, "rb");
 	if (f == NULL)

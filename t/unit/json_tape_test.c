@@ -372,11 +372,10 @@ test_damage(void)
 	int accepted = 0, unsound = 0;
 
 	for (size_t n = 0; n < len; n++) {
-		uint8_t *cut = malloc(n + 1);
+		uint8_t *cut = malloc(n == 0 ? 1 : n);
 		struct json_doc *doc = NULL;
 
 		memcpy(cut, text, n);
-		cut = realloc(cut, n == 0 ? 1 : n);
 		accepted += json_parse(cut, n, NULL, JSON_BORROW, &doc, NULL);
 		json_doc_free(&doc);
 		free(cut);

@@ -128,7 +128,6 @@ unit_whole(struct store *s, const struct ulid *id)
 
 struct tally {
 	uint64_t runs;
-	struct store *s;
 	struct ulid ids[20000];
 };
 

@@ -46,7 +46,9 @@ log_visit(uint64_t seq, const struct event_row *row, int err, void *arg)
 {
 	struct log_seen *l = arg;
 
-	l->rising = (l->n == 0 || seq > l->last) && row != NULL;
+	if (row == NULL)
+		return l->rising = false;
+	l->rising = l->n == 0 || seq > l->last;
 	l->first = l->n == 0 ? seq : l->first;
 	l->last = seq;
 	l->n++;
