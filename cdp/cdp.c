@@ -296,6 +296,7 @@ cdp_on_end(const char *why, void *arg)
 	uint32_t last = cdp->last_id;
 	struct call *c;
 
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it has left the list */
 	while ((c = TAILQ_FIRST(&cdp->calls)) != NULL && c->id <= last)
 		call_answer(c, &reply);
 	if (cdp->ops->on_gone != NULL)
@@ -341,6 +342,7 @@ cdp_free(struct cdp **pp)
 		return;
 	MAGIC_CHECK(cdp, CDP_MAGIC);
 	while ((c = TAILQ_FIRST(&cdp->calls)) != NULL)
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it has left the list */
 		call_free(c);
 	while ((s = LIST_FIRST(&cdp->sessions)) != NULL) {
 		LIST_REMOVE(s, next);

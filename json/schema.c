@@ -230,6 +230,7 @@ shrink(void *array, size_t n, size_t size)
 {
 	void *p = reallocarray(array, n == 0 ? 1 : n, size);
 
+	/* cppcheck-suppress memleak; array and p are never both owned */
 	return p == NULL ? array : p;
 }
 

@@ -61,6 +61,7 @@ try_block(int dirfd, uid_t base)
 	if (fd == -1)
 		return false;
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		/* cppcheck-suppress resourceLeak; the lock is the descriptor */
 		return true;
 	close(fd);
 	return false;

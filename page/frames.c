@@ -116,6 +116,7 @@ frames_clear(struct page *p)
 	struct page_frame *f;
 
 	while ((f = TAILQ_FIRST(&p->frames)) != NULL)
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it has left the list */
 		frame_free(f);
 }
 

@@ -216,6 +216,7 @@ link_free(struct link **link)
 	if (l == NULL)
 		return;
 	while (!LIST_EMPTY(&l->cells))
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it has left the list */
 		link_forget(l, LIST_FIRST(&l->cells));
 	while ((o = STAILQ_FIRST(&l->orders)) != NULL) {
 		STAILQ_REMOVE_HEAD(&l->orders, entry);
