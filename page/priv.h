@@ -1,4 +1,4 @@
-/* priv: what the sources of page/ and its tests share; nobody else includes it. */
+/* priv: what the sources and the tests of page/ share, and nobody else. */
 #ifndef PAGE_PRIV_H
 #define PAGE_PRIV_H
 
