@@ -308,7 +308,7 @@ client_say_hello(
 	ipc_set_int(&p, F_PROTO, IPC_PROTO_CLIENT);
 	ipc_set_str(&p, F_CLIENT, program);
 	status = client_call(c, &p, HELLO_TIMEOUT_MS, &answer);
-	snprintf(reason, CLIENT_REASON_MAX, "%s: %.380s", c->path,
+	snprintf(reason, CLIENT_REASON_MAX, "%s: %.880s", c->path,
 	    status == CLIENT_ERROR ? answer.json : c->reason);
 	/* A document where hello's map belongs is no hello. */
 	if (status == CLIENT_ERROR || answer.json != NULL)

@@ -49,30 +49,6 @@ ctl_hint(const char *fmt, ...)
 	va_end(ap);
 }
 
-enum ctl_exit
-ctl_connect(struct ctl *ctl)
-{
-	char reason[CLIENT_REASON_MAX];
-	enum client_status status;
-
-	if (ctl->client != NULL)
-		return CTL_OK;
-	status = client_connect(
-	    "browsertaskctl", ctl->opt[OPT_SOCKET], &ctl->client, reason);
-	if (status == CLIENT_OK)
-		return CTL_OK;
-	if (status == CLIENT_NO_SERVICE) {
-		ctl_error("no service answers (%s)", reason);
-		ctl_hint("start browsertaskd, or name its socket with --socket "
-			 "or $BROWSERTASK_SOCKET");
-	} else {
-		ctl_error("the service does not take this client (%s)", reason);
-		ctl_hint("use the browsertaskctl that was installed with the "
-			 "service");
-	}
-	return CTL_NO_SERVICE;
-}
-
 /* What to do about an error, where a command of ours helps. */
 static const char *
 command_hint(struct json_val error)
@@ -114,6 +90,45 @@ tell_error(const struct ctl *ctl, struct json_val error)
 	free(code);
 	free(message);
 	free(advice);
+}
+
+/* The error that answered hello, as client_connect() tells it. */
+static bool
+tell_refusal(const struct ctl *ctl, const char *error)
+{
+	struct json_doc *doc;
+
+	if (error == NULL ||
+	    !json_parse((const uint8_t *)error, strlen(error), NULL,
+		JSON_BORROW, &doc, NULL))
+		return false;
+	tell_error(ctl, json_root(doc));
+	json_doc_free(&doc);
+	return true;
+}
+
+enum ctl_exit
+ctl_connect(struct ctl *ctl)
+{
+	char reason[CLIENT_REASON_MAX];
+	enum client_status status;
+
+	if (ctl->client != NULL)
+		return CTL_OK;
+	status = client_connect(
+	    "browsertaskctl", ctl->opt[OPT_SOCKET], &ctl->client, reason);
+	if (status == CLIENT_OK)
+		return CTL_OK;
+	if (status == CLIENT_NO_SERVICE) {
+		ctl_error("no service answers (%s)", reason);
+		ctl_hint("start browsertaskd, or name its socket with --socket "
+			 "or $BROWSERTASK_SOCKET");
+	} else if (!tell_refusal(ctl, strchr(reason, '{'))) {
+		ctl_error("the service does not take this client (%s)", reason);
+		ctl_hint("use the browsertaskctl that was installed with the "
+			 "service");
+	}
+	return CTL_NO_SERVICE;
 }
 
 enum ctl_exit

@@ -267,6 +267,12 @@ sub test_share {
 	ok($c->closed(5), 'and closed');
 	like($i->log, qr/^<4>supervisord: uid 65534: has its share of 2 /m,
 	    'and logged');
+	my $socket = $i->client_sock;
+	my $ctl = "$ENV{builddir}/ctl/browsertaskctl status";
+	my $as = 'setpriv --reuid=65534 --regid=65534 --clear-groups';
+	my $said = qx(BROWSERTASK_SOCKET='$socket' $as $ctl 2>&1);
+	like($said, qr/^browsertaskctl:\ uid\ 65534\ .*\(EXECUTION_ERROR\)\n
+	    hint:\ Close\ connections/x, 'browsertaskctl says the same');
 	is($enter->(65533)->call('profile.get')->{clients}, 3,
 	    'another user comes in');
 	my @root = map { BrowserTask::Client->new($i->client_sock) } 1 .. 4;
