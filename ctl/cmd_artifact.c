@@ -1,5 +1,5 @@
 /*
- * artifact list, artifact get, and files for what is fetched.
+ * artifacts, artifact get, and files for what is fetched.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -10,12 +10,14 @@
 
 #include "common/base64.h"
 #include "common/buf.h"
+#include "ctl/commands.h"
 #include "ctl/ctl.h"
 #include "ctl/file.h"
 #include "ctl/table.h"
 #include "ctl/text.h"
 
-#define CALL_MS 30000
+#define CALL_MS      30000
+#define WIDE_COLUMNS 100
 
 enum ctl_exit
 artifact_list(
@@ -28,8 +30,15 @@ artifact_list(
 	return ctl_call(ctl, &p, CALL_MS, ret_answer);
 }
 
+/* The media type is left out where columns are scarce: the name tells it. */
+static bool
+with_types(const struct ctl *ctl)
+{
+	return ctl->columns == 0 || ctl->columns >= WIDE_COLUMNS;
+}
+
 static void
-add_artifact(struct table *t, struct json_val row)
+add_artifact(const struct ctl *ctl, struct table *t, struct json_val row)
 {
 	char text[32];
 	int64_t bytes = 0;
@@ -40,7 +49,8 @@ add_artifact(struct table *t, struct json_val row)
 	text_bytes(bytes, text, sizeof(text));
 	table_add_val(t, json_obj_get(row, "artifactId"));
 	table_add_val(t, json_obj_get(row, "kind"));
-	table_add_val(t, json_obj_get(row, "mimeType"));
+	if (with_types(ctl))
+		table_add_val(t, json_obj_get(row, "mimeType"));
 	table_add(t, expired ? "expired" : text);
 	table_add_val(t, json_obj_get(row, "name"));
 }
@@ -48,8 +58,10 @@ add_artifact(struct table *t, struct json_val row)
 static enum ctl_exit
 list(struct ctl *ctl, const char *run)
 {
-	static const char *const titles[] = { "ARTIFACT", "KIND", "TYPE",
-		">SIZE", "~NAME" };
+	static const char *const wide[] = { "ARTIFACT", "KIND", "TYPE", ">SIZE",
+		"~NAME" };
+	static const char *const narrow[] = { "ARTIFACT", "KIND", ">SIZE",
+		"~NAME" };
 	char id[IPC_ID_MAX + 1];
 	struct ctl_answer a;
 	struct json_iter it;
@@ -65,10 +77,10 @@ list(struct ctl *ctl, const char *run)
 		ctl_answer_free(&a);
 		return CTL_OK;
 	}
-	t = table_new(titles, 5);
+	t = with_types(ctl) ? table_new(wide, 5) : table_new(narrow, 4);
 	it = json_iter(json_obj_get(a.root, "artifacts"));
 	while (json_iter_next(&it))
-		add_artifact(t, it.val);
+		add_artifact(ctl, t, it.val);
 	if (table_rows(t) > 0)
 		table_print(
 		    t, stdout, (size_t)ctl->columns, ctl->color, ctl->unicode);
@@ -108,7 +120,7 @@ choose(struct ctl *ctl, const char *run, char ret_id[IPC_ID_MAX + 1])
 		json_obj_get(found, "artifactId"), ret_id, IPC_ID_MAX + 1)) {
 		ctl_error("%s has %zu artifacts%s%s", id, n,
 		    kind != NULL ? " of kind " : "", kind != NULL ? kind : "");
-		ctl_hint("browsertaskctl artifact list %s shows them; choose "
+		ctl_hint("browsertaskctl artifacts %s shows them; choose "
 			 "one by its id or by --kind",
 		    id);
 		rc = CTL_REFUSED;
@@ -224,11 +236,20 @@ get(struct ctl *ctl, const char *what)
 enum ctl_exit
 cmd_artifact(struct ctl *ctl)
 {
-	if (strcmp(ctl->args[0], "list") == 0)
-		return list(ctl, ctl->args[1]);
-	if (strcmp(ctl->args[0], "get") == 0)
+	static const char *const words[] = { "get", "list", NULL };
+
+	switch (command_word("artifact", ctl->args[0], words)) {
+	case 0:
 		return get(ctl, ctl->args[1]);
-	ctl_error("artifact: %s is neither list nor get", ctl->args[0]);
-	ctl_hint("browsertaskctl artifact --help shows what is accepted");
-	return CTL_USAGE;
+	case 1:
+		return list(ctl, ctl->args[1]);
+	default:
+		return CTL_USAGE;
+	}
+}
+
+enum ctl_exit
+cmd_artifacts(struct ctl *ctl)
+{
+	return list(ctl, ctl->args[0]);
 }

@@ -5,16 +5,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
+#include <unistd.h>
+
+#include <event2/event.h>
 
 #include "common/buf.h"
+#include "common/clock.h"
 #include "ctl/ctl.h"
+#include "ctl/eventline.h"
+#include "ctl/progress.h"
 #include "ctl/text.h"
 #include "model/run.h"
 
-#define CALL_MS      70000
-#define POLL_MS      55000
-#define DETAIL_BYTES 65536
+#define CALL_MS       70000
+#define POLL_MS       55000
+#define DRAW_MS       200
+#define DETAIL_BYTES  65536
+#define DETAIL_COLUMN 39 /* where what an event says begins */
 
 static void
 print_clock(int64_t stamp_ms)
@@ -29,22 +38,41 @@ print_clock(int64_t stamp_ms)
 	printf("%s.%03d", text, (int)(stamp_ms % 1000));
 }
 
+/* In words, cut to the screen, on a terminal; all of the data elsewhere. */
+static void
+add_detail(const struct ctl *ctl, struct json_val event, struct buf *line)
+{
+	const uint8_t *raw = (const uint8_t *)"";
+	struct buf words;
+	size_t len = 0;
+
+	if (ctl->columns > DETAIL_COLUMN) {
+		buf_init(&words, DETAIL_BYTES);
+		eventline_add(event, &words);
+		buf_add(&words, "", 1);
+		if (!words.failed)
+			text_cut(line, (char *)words.data,
+			    (size_t)ctl->columns - DETAIL_COLUMN, ctl->unicode);
+		buf_clear(&words);
+		return;
+	}
+	json_raw(json_obj_get(event, "data"), &raw, &len);
+	if (len > 2)
+		text_clean(line, (const char *)raw,
+		    len < DETAIL_BYTES ? len : DETAIL_BYTES, false);
+}
+
 static void
 print_event(const struct ctl *ctl, struct json_val event)
 {
-	const uint8_t *raw = (const uint8_t *)"";
 	char *type = text_of(json_obj_get(event, "type"));
 	int64_t seq = 0, ms = 0;
 	struct buf line;
-	size_t len = 0;
 
 	json_get_int64(json_obj_get(event, "seq"), &seq);
 	json_get_int64(json_obj_get(event, "time"), &ms);
-	json_raw(json_obj_get(event, "data"), &raw, &len);
 	buf_init(&line, DETAIL_BYTES);
-	if (len > 2)
-		text_clean(&line, (const char *)raw,
-		    len < DETAIL_BYTES ? len : DETAIL_BYTES, false);
+	add_detail(ctl, event, &line);
 	printf("%5" PRId64 "  ", seq);
 	print_clock(ms);
 	printf("  %s%-16s%s  %.*s\n", ctl->color ? "\033[1m" : "",
@@ -70,7 +98,61 @@ struct reader {
 	const char *run_id;
 	int64_t after;
 	bool ended;
+	struct progress progress; /* below the events, on a terminal */
+	struct event *draw;
 };
+
+static int
+screen_columns(void)
+{
+	struct winsize ws;
+
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &ws) == 0 && ws.ws_col > 0)
+		return ws.ws_col;
+	return 80;
+}
+
+static void
+on_draw(evutil_socket_t fd, short what, void *arg)
+{
+	struct reader *r = arg;
+
+	if (!r->ended)
+		progress_draw(&r->progress, clock_mono_ms(), screen_columns());
+}
+
+/*
+ * While events are followed on a terminal: how far the run is, and how long it
+ * will take. It needs both streams there, so that they do not mix in a file.
+ */
+static enum ctl_exit
+progress_start(struct reader *r)
+{
+	struct timeval tv = { 0, DRAW_MS * 1000 };
+	struct ctl *ctl = r->ctl;
+	struct ctl_answer a;
+	enum ctl_exit rc = run_get(ctl, r->run_id, &a);
+
+	if (rc != CTL_OK)
+		return rc;
+	progress_init(&r->progress, true, ctl->color, ctl->unicode);
+	progress_take_run(&r->progress, a.root, clock_mono_ms());
+	ctl_answer_free(&a);
+	r->draw =
+	    event_new(client_base(ctl->client), -1, EV_PERSIST, on_draw, r);
+	if (r->draw != NULL)
+		event_add(r->draw, &tv);
+	return CTL_OK;
+}
+
+static void
+progress_end(struct reader *r)
+{
+	progress_erase(&r->progress);
+	if (r->draw != NULL)
+		event_free(r->draw);
+	r->draw = NULL;
+}
 
 /* One answer: prints its events and moves on. */
 static enum ctl_exit
@@ -91,10 +173,14 @@ read_some(struct reader *r, int wait_ms, size_t *ret_count)
 	if (rc != CTL_OK)
 		return rc;
 	*ret_count = 0;
+	progress_erase(&r->progress);
 	it = json_iter(json_obj_get(a.root, "events"));
 	while (json_iter_next(&it)) {
 		json_get_int64(json_obj_get(it.val, "seq"), &r->after);
 		(*ret_count)++;
+		if (r->draw != NULL)
+			progress_take_event(
+			    &r->progress, it.val, clock_mono_ms());
 		if (r->ctl->opt[OPT_JSON] != NULL)
 			print_line(it.val);
 		else
@@ -105,6 +191,8 @@ read_some(struct reader *r, int wait_ms, size_t *ret_count)
 	    run_status_by_name(name, &status) && run_status_terminal(status);
 	fflush(stdout);
 	ctl_answer_free(&a);
+	if (r->draw != NULL)
+		on_draw(-1, 0, r);
 	return CTL_OK;
 }
 
@@ -121,6 +209,9 @@ cmd_events(struct ctl *ctl)
 		return CTL_USAGE;
 	rc = run_id_of(ctl, ctl->args[0], id);
 	r.run_id = id;
+	if (rc == CTL_OK && follow && ctl->out_tty && ctl->err_tty &&
+	    ctl->opt[OPT_JSON] == NULL)
+		rc = progress_start(&r);
 	if (rc == CTL_OK)
 		rc = read_some(&r, 0, &count);
 	/*
@@ -129,5 +220,6 @@ cmd_events(struct ctl *ctl)
 	 */
 	while (rc == CTL_OK && (count > 0 || (follow && !r.ended)))
 		rc = read_some(&r, follow ? POLL_MS : 0, &count);
+	progress_end(&r);
 	return rc;
 }

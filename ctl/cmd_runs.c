@@ -1,5 +1,5 @@
 /*
- * Commands about runs that read or cancel: runs, show, cancel, result.
+ * Commands about one run: show, cancel; and what others need of runs.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "ctl/ctl.h"
-#include "ctl/table.h"
 #include "ctl/text.h"
 
 #define CALL_MS 30000
@@ -54,122 +53,6 @@ run_id_of(struct ctl *ctl, const char *arg, char ret_id[IPC_ID_MAX + 1])
 	return rc;
 }
 
-static enum table_style
-status_style(struct json_val status)
-{
-	if (json_str_eq(status, "succeeded"))
-		return TABLE_GOOD;
-	if (json_str_eq(status, "partial_success"))
-		return TABLE_WARN;
-	if (json_str_eq(status, "failed") || json_str_eq(status, "canceled"))
-		return TABLE_BAD;
-	return TABLE_PLAIN;
-}
-
-static void
-add_run(struct table *t, struct json_val run)
-{
-	struct json_val progress = json_obj_get(run, "progress");
-	struct json_val status = json_obj_get(run, "status");
-	int64_t done = 0, total = 0, ms = 0;
-	char text[64];
-
-	json_get_int64(json_obj_get(progress, "doneSteps"), &done);
-	json_get_int64(json_obj_get(progress, "totalSteps"), &total);
-	table_add_val(t, json_obj_get(run, "runId"));
-	table_add_val(t, json_obj_get(run, "templateId"));
-	table_add_val(t, status);
-	table_style(t, status_style(status));
-	if (total > 0)
-		table_addf(t, "%" PRId64 "/%" PRId64, done, total);
-	else
-		table_add(t, "-");
-	json_get_int64(json_obj_get(run, "createdAt"), &ms);
-	text_time(ms, text, sizeof(text));
-	table_add(t, text);
-	ms = 0;
-	json_get_int64(
-	    json_obj_get(json_obj_get(run, "metrics"), "elapsedMs"), &ms);
-	text_duration(ms, text, sizeof(text));
-	table_add(t, text);
-}
-
-static bool
-set_list_params(struct ctl *ctl, struct ipc_params *p)
-{
-	int64_t limit = -1, offset = -1;
-
-	ipc_params_init(p, MSG_RUN_LIST);
-	if (ctl->opt[OPT_STATUS] != NULL)
-		ipc_set_str(p, F_STATUS, ctl->opt[OPT_STATUS]);
-	if (ctl->opt[OPT_TEMPLATE] != NULL)
-		ipc_set_str(p, F_TEMPLATE_ID, ctl->opt[OPT_TEMPLATE]);
-	if (ctl->opt[OPT_SESSION] != NULL)
-		ipc_set_str(p, F_SESSION_ID, ctl->opt[OPT_SESSION]);
-	if (!ctl_number(ctl, OPT_LIMIT, 1, LIMIT_LIST, &limit) ||
-	    !ctl_number(ctl, OPT_OFFSET, 0, IPC_INT_MAX, &offset))
-		return false;
-	if (limit >= 0)
-		ipc_set_int(p, F_LIMIT, limit);
-	if (offset >= 0)
-		ipc_set_int(p, F_OFFSET, offset);
-	return true;
-}
-
-enum ctl_exit
-cmd_runs(struct ctl *ctl)
-{
-	static const char *const titles[] = { "RUN", "~TEMPLATE", "STATUS",
-		">DONE", "CREATED", ">TIME" };
-	struct ctl_answer a;
-	struct ipc_params p;
-	struct json_iter it;
-	struct table *t;
-	enum ctl_exit rc;
-	int64_t total = 0;
-
-	if (!set_list_params(ctl, &p))
-		return CTL_USAGE;
-	rc = ctl_call(ctl, &p, CALL_MS, &a);
-	if (rc != CTL_OK)
-		return rc;
-	if (ctl->opt[OPT_JSON] != NULL) {
-		ctl_print_json(a.root);
-		ctl_answer_free(&a);
-		return CTL_OK;
-	}
-	t = table_new(titles, 6);
-	it = json_iter(json_obj_get(a.root, "runs"));
-	while (json_iter_next(&it))
-		add_run(t, it.val);
-	json_get_int64(json_obj_get(a.root, "total"), &total);
-	if (table_rows(t) > 0)
-		table_print(
-		    t, stdout, (size_t)ctl->columns, ctl->color, ctl->unicode);
-	if ((int64_t)table_rows(t) < total || total == 0)
-		fprintf(stderr,
-		    total == 0 ? "no runs\n"
-			       : "%zu of %" PRId64
-				 " runs; see --limit, --offset\n",
-		    table_rows(t), total);
-	table_free(&t);
-	ctl_answer_free(&a);
-	return CTL_OK;
-}
-
-static void
-show_line(const char *name, struct json_val v)
-{
-	char *text;
-
-	if (json_is_missing(v) || json_is_null(v))
-		return;
-	text = text_of(v);
-	if (text != NULL && text[0] != '\0')
-		printf("%-10s %s\n", name, text);
-	free(text);
-}
-
 static void
 show_time(const char *name, struct json_val v)
 {
@@ -179,7 +62,7 @@ show_time(const char *name, struct json_val v)
 	if (!json_get_int64(v, &ms))
 		return;
 	text_time(ms, text, sizeof(text));
-	printf("%-10s %s\n", name, text);
+	show_text(name, "%s", text);
 }
 
 static void
@@ -191,7 +74,7 @@ show_took(const char *name, struct json_val v)
 	if (!json_get_int64(v, &ms))
 		return;
 	text_duration(ms, text, sizeof(text));
-	printf("%-10s %s\n", name, text);
+	show_text(name, "%s", text);
 }
 
 static void
@@ -223,8 +106,7 @@ show_run(struct json_val run)
 	if (json_get_int64(json_obj_get(progress, "doneSteps"), &done) &&
 	    json_get_int64(json_obj_get(progress, "totalSteps"), &total) &&
 	    total > 0)
-		printf(
-		    "%-10s %" PRId64 " of %" PRId64 "\n", "done", done, total);
+		show_text("done", "%" PRId64 " of %" PRId64, done, total);
 	show_line("attempt", json_obj_get(run, "attempt"));
 	show_line("mode", json_obj_get(run, "mode"));
 	show_line("session", json_obj_get(run, "sessionId"));

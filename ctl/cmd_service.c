@@ -1,176 +1,304 @@
 /*
- * Commands about the service: status, templates.
+ * Commands about the service: status, profile, drain, resume, version.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "config.h"
 #include "ctl/ctl.h"
-#include "ctl/table.h"
 #include "ctl/text.h"
+#include "json/writer.h"
+#include "model/run.h"
 
 #define CALL_MS 30000
 
-static void
-show_member(struct json_val key, struct json_val v)
+static enum ctl_exit
+ask(struct ctl *ctl, enum msg_id msg, struct ctl_answer *ret_answer)
 {
-	char name[64], text[64];
-	char *plain;
-	size_t len;
-	int64_t n;
+	struct ipc_params p;
 
-	if (!json_str_copy(key, name, sizeof(name)))
-		return;
-	len = strlen(name);
-	if (json_get_int64(v, &n) && len > 2 &&
-	    strcmp(name + len - 2, "Ms") == 0) {
-		text_duration(n, text, sizeof(text));
-		printf("  %-22s %s\n", name, text);
-		return;
+	ipc_params_init(&p, msg);
+	return ctl_call(ctl, &p, CALL_MS, ret_answer);
+}
+
+static int64_t
+number(struct json_val of, const char *key)
+{
+	int64_t n = 0;
+
+	json_get_int64(json_obj_get(of, key), &n);
+	return n;
+}
+
+static bool
+truth(struct json_val of, const char *key)
+{
+	bool b = false;
+
+	json_get_bool(json_obj_get(of, key), &b);
+	return b;
+}
+
+/* status */
+
+static void
+show_state(const struct ctl *ctl, struct json_val profile)
+{
+	bool drained = truth(profile, "draining");
+	char since[64];
+
+	text_time(number(profile, "drainedAt"), since, sizeof(since));
+	printf("browsertaskd %s  %s%s%s%s%s\n",
+	    client_hello(ctl->client)->version,
+	    !ctl->color   ? ""
+		: drained ? "\033[33m"
+			  : "\033[32m",
+	    drained ? "draining" : "serving", ctl->color ? "\033[0m" : "",
+	    drained ? " since " : "", drained ? since : "");
+	show_text("socket", "%s, trust %s%s", client_path(ctl->client),
+	    client_hello(ctl->client)->trust,
+	    client_hello(ctl->client)->admin ? ", administrator" : "");
+}
+
+static void
+show_runs(struct json_val profile)
+{
+	struct json_val runs = json_obj_get(profile, "runs");
+	const char *gap = "";
+
+	show_text("load",
+	    "%" PRId64 " active of %" PRId64 ", %" PRId64
+	    " waiting of %" PRId64,
+	    number(profile, "activeRuns"), number(profile, "maxConcurrentRuns"),
+	    number(profile, "queuedRuns"), number(profile, "maxQueuedRuns"));
+	printf("%-10s ", "runs");
+	for (int i = 0; i < RUN__MAX; i++) {
+		const char *name = run_status_name((enum run_status)i);
+
+		if (json_is_missing(json_obj_get(runs, name)))
+			continue;
+		printf("%s%" PRId64 " %s", gap, number(runs, name),
+		    strcmp(name, "partial_success") == 0 ? "partial" : name);
+		gap = ", ";
 	}
-	plain = text_of(v);
-	if (plain != NULL && plain[0] != '\0')
-		printf("  %-22s %s\n", name, plain);
-	free(plain);
+	putchar('\n');
+}
+
+static void
+show_browser(struct json_val browser)
+{
+	char *product = text_of(json_obj_get(browser, "product"));
+
+	if (product == NULL || product[0] == '\0')
+		show_text("browser", "not seen yet: no run had one");
+	else
+		show_text("browser", "%s, sandbox %s", product,
+		    truth(browser, "confined") ? "on" : "OFF");
+	free(product);
+}
+
+static void
+show_status(const struct ctl *ctl, struct json_val profile)
+{
+	char up[64], disk[64], store[64];
+
+	text_duration(number(profile, "uptimeMs"), up, sizeof(up));
+	text_bytes(number(profile, "freeBytes"), disk, sizeof(disk));
+	text_bytes(number(profile, "storeBytes"), store, sizeof(store));
+	show_state(ctl, profile);
+	show_text("up", "%s, pid %" PRId64 ", start number %" PRId64, up,
+	    number(profile, "pid"), number(profile, "epoch"));
+	show_runs(profile);
+	show_browser(json_obj_get(profile, "browser"));
+	show_text("clients", "%" PRId64, number(profile, "clients"));
+	show_text("disk", "%s free, store %s", disk, store);
+	if (truth(profile, "draining"))
+		ctl_hint("browsertaskctl resume lets runs start again");
 }
 
 enum ctl_exit
 cmd_status(struct ctl *ctl)
 {
 	struct ctl_answer a;
-	struct ipc_params p;
-	struct json_iter it;
-	enum ctl_exit rc;
+	enum ctl_exit rc = ask(ctl, MSG_PROFILE_GET, &a);
 
-	ipc_params_init(&p, MSG_PROFILE_GET);
-	rc = ctl_call(ctl, &p, CALL_MS, &a);
 	if (rc != CTL_OK)
 		return rc;
-	if (ctl->opt[OPT_JSON] != NULL) {
+	if (ctl->opt[OPT_JSON] != NULL)
 		ctl_print_json(a.root);
-		ctl_answer_free(&a);
-		return CTL_OK;
-	}
-	printf("browsertaskd %s at %s, trust %s%s\n\nruns\n",
-	    client_hello(ctl->client)->version, client_path(ctl->client),
-	    client_hello(ctl->client)->trust,
-	    client_hello(ctl->client)->admin ? ", administrator" : "");
-	for (it = json_iter(json_obj_get(a.root, "runs")); json_iter_next(&it);)
-		show_member(it.key, it.val);
-	printf("\nprofile\n");
-	for (it = json_iter(a.root); json_iter_next(&it);)
-		show_member(it.key, it.val);
+	else
+		show_status(ctl, a.root);
 	ctl_answer_free(&a);
 	return rc;
 }
 
-static void
-show_inputs(struct ctl *ctl, struct json_val template)
+/* profile */
+
+static bool
+ends_with(const char *text, const char *end)
 {
-	static const char *const titles[] = { "INPUT", "TYPE", "~WHAT" };
-	struct json_val inputs = json_obj_get(template, "inputs"), type;
-	struct json_iter it, req;
-	struct table *t = table_new(titles, 3);
+	size_t n = strlen(text), m = strlen(end);
 
-	it = json_iter(json_obj_get(inputs, "properties"));
-	while (json_iter_next(&it)) {
-		char *name = text_of(it.key), *kind;
-		bool required = false;
+	return n > m && strcmp(text + n - m, end) == 0;
+}
 
-		for (req = json_iter(json_obj_get(inputs, "required"));
-		     json_iter_next(&req);)
-			required |= name != NULL && json_str_eq(req.val, name);
-		type = json_obj_get(it.val, "type");
-		kind = text_of(type);
-		table_add(t, name == NULL ? "" : name);
-		table_addf(t, "%s%s", kind == NULL ? "" : kind,
-		    required ? ", required" : "");
-		table_add_val(t, json_obj_get(it.val, "description"));
-		free(name);
-		free(kind);
+static void show_members(struct json_val object, int depth);
+
+/* Durations, times and sizes are known by the ends of their names. */
+static void
+show_member(struct json_val key, struct json_val v, int depth)
+{
+	char name[64], text[64] = "";
+	char *plain;
+	int64_t n;
+
+	if (!json_str_copy(key, name, sizeof(name)))
+		return;
+	if (json_is_object(v)) {
+		printf("%*s%s\n", 2 * depth, "", name);
+		show_members(v, depth + 1);
+		return;
 	}
-	if (table_rows(t) > 0) {
+	if (json_get_int64(v, &n) && ends_with(name, "Ms"))
+		text_duration(n, text, sizeof(text));
+	else if (json_get_int64(v, &n) && ends_with(name, "At"))
+		text_time(n, text, sizeof(text));
+	else if (json_get_int64(v, &n) &&
+	    (ends_with(name, "Bytes") || ends_with(name, "Size")))
+		text_bytes(n, text, sizeof(text));
+	printf("%*s%-*s ", 2 * depth, "", 22 - 2 * depth, name);
+	if (json_is_array(v)) {
+		const char *gap = "";
+
+		for (struct json_iter it = json_iter(v); json_iter_next(&it);) {
+			plain = text_of(it.val);
+			printf("%s%s", gap, plain == NULL ? "" : plain);
+			free(plain);
+			gap = ", ";
+		}
 		putchar('\n');
-		table_print(
-		    t, stdout, (size_t)ctl->columns, ctl->color, ctl->unicode);
+		return;
 	}
-	table_free(&t);
+	plain = text[0] != '\0' ? NULL : text_of(v);
+	printf("%s\n",
+	    plain != NULL && plain[0] != '\0' ? plain
+		: text[0] != '\0'             ? text
+					      : "-");
+	free(plain);
 }
 
 static void
-show_template(struct ctl *ctl, struct json_val template)
+show_members(struct json_val object, int depth)
 {
-	struct json_val example = json_obj_get(template, "exampleInputs");
-	char *id = text_of(json_obj_get(template, "id"));
-	char *version = text_of(json_obj_get(template, "version"));
-	char *about = text_of(json_obj_get(template, "description"));
-
-	printf("%s %s\n%s\n", id == NULL ? "" : id,
-	    version == NULL ? "" : version, about == NULL ? "" : about);
-	show_inputs(ctl, template);
-	if (!json_is_missing(example)) {
-		printf("\nexample inputs\n");
-		ctl_print_json(example);
-	}
-	free(id);
-	free(version);
-	free(about);
-}
-
-static void
-list_templates(struct ctl *ctl, struct json_val templates)
-{
-	static const char *const titles[] = { "TEMPLATE", "VERSION",
-		"~WHAT IT DOES" };
-	struct table *t = table_new(titles, 3);
-	struct json_iter it = json_iter(templates);
-
-	while (json_iter_next(&it)) {
-		table_add_val(t, json_obj_get(it.val, "id"));
-		table_add_val(t, json_obj_get(it.val, "version"));
-		table_add_val(t, json_obj_get(it.val, "description"));
-	}
-	table_print(t, stdout, (size_t)ctl->columns, ctl->color, ctl->unicode);
-	table_free(&t);
-}
-
-static enum ctl_exit
-one_template(struct ctl *ctl, struct json_val templates, const char *id)
-{
-	struct json_iter it = json_iter(templates);
-
-	while (json_iter_next(&it)) {
-		if (!json_str_eq(json_obj_get(it.val, "id"), id))
-			continue;
-		if (ctl->opt[OPT_JSON] != NULL)
-			ctl_print_json(it.val);
-		else
-			show_template(ctl, it.val);
-		return CTL_OK;
-	}
-	ctl_error("there is no template %s", id);
-	ctl_hint("browsertaskctl templates lists the templates");
-	return CTL_REFUSED;
+	for (struct json_iter it = json_iter(object); json_iter_next(&it);)
+		show_member(it.key, it.val, depth);
 }
 
 enum ctl_exit
-cmd_templates(struct ctl *ctl)
+cmd_profile(struct ctl *ctl)
 {
 	struct ctl_answer a;
-	struct ipc_params p;
-	enum ctl_exit rc;
+	enum ctl_exit rc = ask(ctl, MSG_PROFILE_GET, &a);
 
-	ipc_params_init(&p, MSG_TEMPLATE_LIST);
-	rc = ctl_call(ctl, &p, CALL_MS, &a);
 	if (rc != CTL_OK)
 		return rc;
-	if (ctl->nargs > 0)
-		rc = one_template(
-		    ctl, json_obj_get(a.root, "templates"), ctl->args[0]);
-	else if (ctl->opt[OPT_JSON] != NULL)
+	if (ctl->opt[OPT_JSON] != NULL)
 		ctl_print_json(a.root);
 	else
-		list_templates(ctl, json_obj_get(a.root, "templates"));
+		show_members(a.root, 0);
 	ctl_answer_free(&a);
 	return rc;
+}
+
+/* drain, resume */
+
+static enum ctl_exit
+order(struct ctl *ctl, enum msg_id msg)
+{
+	struct ctl_answer a;
+	enum ctl_exit rc = ask(ctl, msg, &a);
+	int64_t active, queued;
+
+	if (rc != CTL_OK)
+		return rc;
+	active = number(a.root, "activeRuns");
+	queued = number(a.root, "queuedRuns");
+	if (ctl->opt[OPT_JSON] != NULL) {
+		ctl_print_json(a.root);
+	} else if (msg == MSG_SERVICE_RESUME) {
+		printf("runs are started again, %" PRId64 " waiting\n", queued);
+	} else {
+		printf("no more runs are started: %" PRId64
+		       " still active, %" PRId64 " waiting\n",
+		    active, queued);
+		if (active > 0)
+			ctl_hint("browsertaskctl runs --status running shows "
+				 "them; wait RUN waits for one");
+		else
+			ctl_hint("browsertaskctl resume lets runs start again");
+	}
+	ctl_answer_free(&a);
+	return rc;
+}
+
+enum ctl_exit
+cmd_drain(struct ctl *ctl)
+{
+	return order(ctl, MSG_SERVICE_DRAIN);
+}
+
+enum ctl_exit
+cmd_resume(struct ctl *ctl)
+{
+	return order(ctl, MSG_SERVICE_RESUME);
+}
+
+/* version */
+
+static void
+print_versions(const char *service)
+{
+	struct json_writer w;
+	struct buf b;
+
+	buf_init(&b, 1024);
+	json_writer_init(&w, &b);
+	json_write_begin_object(&w);
+	json_put_str(&w, "browsertaskctl", PACKAGE_VERSION);
+	json_put_str(&w, "browsertaskd", service);
+	json_put_int64(&w, "proto", IPC_PROTO_CLIENT);
+	json_write_end_object(&w);
+	if (json_writer_finish(&w))
+		printf("%.*s\n", (int)b.len, (char *)b.data);
+	buf_clear(&b);
+}
+
+/* Useful without the service, too. */
+enum ctl_exit
+cmd_version(struct ctl *ctl)
+{
+	char reason[CLIENT_REASON_MAX];
+	const char *service = NULL;
+	enum client_status status;
+
+	status = client_connect(
+	    "browsertaskctl", ctl->opt[OPT_SOCKET], &ctl->client, reason);
+	if (status == CLIENT_OK)
+		service = client_hello(ctl->client)->version;
+	if (ctl->opt[OPT_JSON] != NULL) {
+		print_versions(service);
+		return CTL_OK;
+	}
+	printf("browsertaskctl %s, protocol %d\n", PACKAGE_VERSION,
+	    IPC_PROTO_CLIENT);
+	if (service != NULL)
+		printf("browsertaskd   %s at %s\n", service,
+		    client_path(ctl->client));
+	else if (status == CLIENT_NO_SERVICE)
+		printf("browsertaskd   does not run\n");
+	else
+		printf("browsertaskd   %s\n", reason);
+	return CTL_OK;
 }

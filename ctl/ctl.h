@@ -14,7 +14,7 @@
 
 enum ctl_exit {
 	CTL_OK = 0,
-	CTL_FAILED = 1, /* the run failed or was canceled */
+	CTL_FAILED = 1, /* the run failed or was canceled; a check did */
 	CTL_USAGE = 2,
 	CTL_NO_SERVICE = 3, /* not there, or lost */
 	CTL_REFUSED = 4,    /* an error was answered; nothing of that id */
@@ -68,6 +68,13 @@ bool ctl_number(const struct ctl *, enum ctl_option, int64_t min, int64_t max,
 /* "90", "500ms", "30s", "5m", "1h" as milliseconds. */
 bool ctl_duration(const char *text, int64_t *ret_ms);
 
+/*
+ * A moment in the past: a duration ("2h" ago; units as above and d), "14:30"
+ * today, "2026-11-21", "2026-11-21 14:30", with seconds if wanted, in local
+ * time.
+ */
+bool ctl_moment(const char *text, int64_t now_ms, int64_t *ret_ms);
+
 /* A run, as the exit status of a command that waited for it. */
 enum ctl_exit ctl_exit_of(struct json_val run);
 
@@ -84,6 +91,12 @@ run_get(struct ctl *, const char *run_id, struct ctl_answer *ret_answer);
 /* Artifacts of a run. */
 enum ctl_exit
 artifact_list(struct ctl *, const char *run_id, struct ctl_answer *ret_answer);
+/* The templates as the service lists them. */
+enum ctl_exit template_list(struct ctl *, struct ctl_answer *ret_answer);
+/* "label      value" for people; nothing when there is no value. */
+void show_line(const char *label, struct json_val);
+void show_text(const char *label, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 
 enum ctl_exit cmd_submit(struct ctl *);
 enum ctl_exit cmd_wait(struct ctl *);
@@ -94,6 +107,14 @@ enum ctl_exit cmd_events(struct ctl *);
 enum ctl_exit cmd_cancel(struct ctl *);
 enum ctl_exit cmd_result(struct ctl *);
 enum ctl_exit cmd_artifact(struct ctl *);
+enum ctl_exit cmd_artifacts(struct ctl *);
+enum ctl_exit cmd_template(struct ctl *);
 enum ctl_exit cmd_templates(struct ctl *);
+enum ctl_exit cmd_profile(struct ctl *);
+enum ctl_exit cmd_drain(struct ctl *);
+enum ctl_exit cmd_resume(struct ctl *);
+enum ctl_exit cmd_doctor(struct ctl *);
+enum ctl_exit cmd_completion(struct ctl *);
+enum ctl_exit cmd_version(struct ctl *);
 
 #endif

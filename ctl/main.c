@@ -14,91 +14,9 @@
 #include "common/fdio.h"
 #include "common/panic.h"
 #include "config.h"
+#include "ctl/commands.h"
 #include "ctl/ctl.h"
 #include "ctl/text.h"
-
-#define BIT(id)        (1u << OPT_##id)
-#define COMMON_OPTIONS (BIT(HELP) | BIT(VERSION) | BIT(SOCKET) | BIT(JSON))
-
-struct command {
-	const char *name;
-	enum ctl_exit (*run)(struct ctl *);
-	int least, most;
-	unsigned options;
-	const char *args;
-	const char *help;
-};
-
-#define COMMAND(name, run, least, most, options, args, help) \
-	{ name, run, least, most, options, args, help },
-static const struct command commands[] = {
-#include "ctl/commands.def"
-};
-#define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
-
-static const struct option_row {
-	int letter;
-	const char *name;
-	const char *value;
-	const char *help;
-} option_rows[] = {
-#define OPTION(id, letter, name, value, help) { letter, name, value, help },
-#include "ctl/options.def"
-#undef OPTION
-};
-
-static const char exit_help[] =
-    "Exit status:\n"
-    "  0    done; a run that was waited for succeeded\n"
-    "  1    the run failed or was canceled\n"
-    "  2    wrong usage\n"
-    "  3    the service is not there or went away\n"
-    "  4    the service refused, or there is nothing of that id\n"
-    "  5    the run succeeded in part (some items failed)\n"
-    "  130  waiting was interrupted; the run goes on\n";
-
-static void
-print_options(unsigned set)
-{
-	char left[64];
-
-	for (size_t i = 0; i < OPT__MAX; i++) {
-		const struct option_row *o = &option_rows[i];
-
-		if ((set & 1u << i) == 0)
-			continue;
-		snprintf(left, sizeof(left), "%c%c%c --%s%s%s",
-		    o->letter != 0 ? '-' : ' ',
-		    o->letter != 0 ? o->letter : ' ',
-		    o->letter != 0 ? ',' : ' ', o->name,
-		    o->value != NULL ? " " : "",
-		    o->value != NULL ? o->value : "");
-		printf("  %-26s %s\n", left, o->help);
-	}
-}
-
-static enum ctl_exit
-help(const struct command *c)
-{
-	if (c != NULL) {
-		printf("usage: browsertaskctl %s [options] %s\n\n%s\n\n"
-		       "Options:\n",
-		    c->name, c->args, c->help);
-		print_options(c->options | COMMON_OPTIONS);
-		return CTL_OK;
-	}
-	printf("usage: browsertaskctl [options] COMMAND [arguments]\n\n"
-	       "Commands:\n");
-	for (size_t i = 0; i < NCOMMANDS; i++)
-		printf("  %-10s %s\n", commands[i].name, commands[i].help);
-	printf("\nRUN is a run's id, or \"last\" for the newest run.\n"
-	       "\nCommon options:\n");
-	print_options(COMMON_OPTIONS);
-	printf("\nThe socket is $BROWSERTASK_SOCKET, else the system's, else "
-	       "the user's.\n\n%s",
-	    exit_help);
-	return CTL_OK;
-}
 
 static enum ctl_exit
 bad_usage(const struct command *c)
@@ -118,7 +36,7 @@ parse_options(struct ctl *ctl, int argc, char **argv, unsigned *ret_given)
 	int opt;
 
 	for (i = 0; i < OPT__MAX; i++) {
-		const struct option_row *o = &option_rows[i];
+		const struct option_row *o = option_row((enum ctl_option)i);
 
 		longs[i].name = o->name;
 		longs[i].has_arg = o->value != NULL;
@@ -133,22 +51,14 @@ parse_options(struct ctl *ctl, int argc, char **argv, unsigned *ret_given)
 		if (opt == '?')
 			return false;
 		for (i = 0; i < OPT__MAX; i++)
-			if (opt == option_rows[i].letter || opt == 256 + (int)i)
+			if (opt == option_row((enum ctl_option)i)->letter ||
+			    opt == 256 + (int)i)
 				break;
 		ASSERT(i < OPT__MAX);
 		*ret_given |= 1u << i;
-		ctl->opt[i] = option_rows[i].value != NULL ? optarg : "";
+		ctl->opt[i] = longs[i].has_arg ? optarg : "";
 	}
 	return true;
-}
-
-static const struct command *
-find_command(const char *name)
-{
-	for (size_t i = 0; i < NCOMMANDS; i++)
-		if (strcmp(commands[i].name, name) == 0)
-			return &commands[i];
-	return NULL;
 }
 
 static void
@@ -176,7 +86,7 @@ run_command(struct ctl *ctl, const struct command *c, unsigned given)
 
 	if (extra != 0) {
 		ctl_error("%s does not take --%s", c->name,
-		    option_rows[__builtin_ctz(extra)].name);
+		    option_row((enum ctl_option)__builtin_ctz(extra))->name);
 		return bad_usage(c);
 	}
 	if (ctl->nargs < c->least || ctl->nargs > c->most) {
@@ -207,13 +117,13 @@ main(int argc, char **argv)
 		return CTL_OK;
 	}
 	if (optind < argc)
-		c = find_command(argv[optind]);
-	if (optind < argc && c == NULL) {
-		ctl_error("there is no command %s", argv[optind]);
+		c = command_find(argv[optind]);
+	if (optind < argc && c == NULL)
 		return bad_usage(NULL);
+	if (ctl.opt[OPT_HELP] != NULL) {
+		help_print(c);
+		return CTL_OK;
 	}
-	if (ctl.opt[OPT_HELP] != NULL)
-		return help(c);
 	if (c == NULL) {
 		ctl_error("which command?");
 		return bad_usage(NULL);

@@ -14,6 +14,8 @@
 #include "json/writer.h"
 
 #define PRETTY_BYTES_MAX (64u << 20)
+#define CALL_MS          30000
+#define WIDE_COLUMNS     100
 
 static void
 add_count(struct table *t, struct json_val v)
@@ -128,9 +130,8 @@ add_item(
 }
 
 static void
-print_summary(struct json_val run)
+print_summary(struct json_val run, struct json_val result)
 {
-	struct json_val result = json_obj_get(run, "result");
 	struct json_val summary = json_obj_get(result, "summary");
 	struct json_val metrics = json_obj_get(run, "metrics");
 	int64_t total = 0, good = 0, bad = 0, ms = 0;
@@ -153,13 +154,15 @@ print_summary(struct json_val run)
 }
 
 static void
-print_items(struct ctl *ctl, struct json_val run)
+print_items(struct ctl *ctl, struct json_val run, struct json_val result)
 {
-	static const char *const titles[] = { ">#", "~TITLE", "TYPE", ">STATUS",
+	static const char *const wide[] = { ">#", "~TITLE", "TYPE", ">STATUS",
 		">ELEMENTS", ">SECTIONS", ">TIME", "~URL" };
-	struct json_val items =
-	    json_obj_get(json_obj_get(run, "result"), "items");
-	struct table *t = table_new(titles, 8);
+	static const char *const narrow[] = { ">#", "~TITLE", "TYPE", ">HTTP",
+		">ELEM", ">SECT", ">TIME", "~URL" };
+	bool scarce = ctl->columns > 0 && ctl->columns < WIDE_COLUMNS;
+	struct json_val items = json_obj_get(result, "items");
+	struct table *t = table_new(scarce ? narrow : wide, 8);
 	char origin[128] = "";
 	struct json_iter it;
 	size_t number = 0;
@@ -173,7 +176,7 @@ print_items(struct ctl *ctl, struct json_val run)
 	table_free(&t);
 	if (origin[0] != '\0')
 		printf("\naddresses are below %s", origin);
-	print_summary(run);
+	print_summary(run, result);
 }
 
 static void
@@ -232,6 +235,34 @@ print_artifacts(struct ctl *ctl, struct json_val run)
 	ctl_answer_free(&a);
 }
 
+static bool
+has_items(struct json_val result)
+{
+	return json_len(json_obj_get(result, "items")) > 0;
+}
+
+/* What a failed or canceled run had finished is in its TaskResult. */
+static void
+print_finished(struct ctl *ctl, struct json_val run)
+{
+	char id[IPC_ID_MAX + 1];
+	struct json_val result;
+	struct ctl_answer a;
+	struct ipc_params p;
+
+	if (!json_str_copy(json_obj_get(run, "runId"), id, sizeof(id)))
+		return;
+	ipc_params_init(&p, MSG_RUN_GET);
+	ipc_set_str(&p, F_RUN_ID, id);
+	ipc_set_str(&p, F_INCLUDE, "output");
+	if (ctl_call(ctl, &p, CALL_MS, &a) != CTL_OK)
+		return;
+	result = json_obj_get(json_obj_get(a.root, "output"), "result");
+	if (has_items(result))
+		print_items(ctl, run, result);
+	ctl_answer_free(&a);
+}
+
 enum ctl_exit
 result_show(struct ctl *ctl, struct json_val run)
 {
@@ -240,9 +271,11 @@ result_show(struct ctl *ctl, struct json_val run)
 	if (ctl->opt[OPT_JSON] != NULL)
 		ctl_print_json(run);
 	else if (json_is_array(json_obj_get(result, "items")))
-		print_items(ctl, run);
+		print_items(ctl, run, result);
 	else if (json_is_object(result))
 		ctl_print_json(result);
+	else if (json_is_object(json_obj_get(run, "error")))
+		print_finished(ctl, run);
 	if (ctl->opt[OPT_JSON] == NULL)
 		print_artifacts(ctl, run);
 	if (json_is_object(json_obj_get(run, "error")))
@@ -284,7 +317,8 @@ cmd_result(struct ctl *ctl)
 		ctl_error("%s has not ended yet", id);
 		ctl_hint("browsertaskctl wait %s shows how it goes", id);
 		rc = CTL_REFUSED;
-	} else if (json_is_null(result)) {
+	} else if (json_is_null(result) &&
+	    (ctl->opt[OPT_OUTPUT] != NULL || ctl->opt[OPT_JSON] != NULL)) {
 		tell_failure(a.root);
 	} else if (ctl->opt[OPT_OUTPUT] != NULL) {
 		wrote = write_result(ctl->opt[OPT_OUTPUT], result);

@@ -15,6 +15,7 @@
 #include "json/writer.h"
 
 #define PRETTY_BYTES_MAX (64u << 20)
+#define LABEL_COLUMNS    10
 
 static void __attribute__((format(printf, 2, 0)))
 say(const char *who, const char *fmt, va_list ap)
@@ -61,8 +62,10 @@ command_hint(struct json_val error)
 		    "browsertaskctl templates lists the "
 		    "templates" },
 		{ "ARTIFACT_NOT_FOUND",
-		    "browsertaskctl artifact list RUN "
+		    "browsertaskctl artifacts RUN "
 		    "lists a run's artifacts" },
+		{ "TRUST_LEVEL_NOT_ALLOWED",
+		    "ask as root, or as the user browsertaskd runs as" },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
@@ -211,28 +214,6 @@ ctl_number(const struct ctl *ctl, enum ctl_option option, int64_t min,
 	return true;
 }
 
-bool
-ctl_duration(const char *text, int64_t *ret_ms)
-{
-	static const struct {
-		const char *unit;
-		int64_t ms;
-	} units[] = { { "", 1000 }, { "ms", 1 }, { "s", 1000 }, { "m", 60000 },
-		{ "h", 3600000 } };
-	char *end;
-	double v;
-
-	if (text[0] < '0' || text[0] > '9')
-		return false;
-	v = strtod(text, &end);
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (strcmp(end, units[i].unit) == 0 && v <= 1e6) {
-			*ret_ms = (int64_t)(v * (double)units[i].ms + 0.5);
-			return true;
-		}
-	return false;
-}
-
 enum ctl_exit
 ctl_exit_of(struct json_val run)
 {
@@ -243,4 +224,29 @@ ctl_exit_of(struct json_val run)
 	if (json_str_eq(status, "failed") || json_str_eq(status, "canceled"))
 		return CTL_FAILED;
 	return CTL_OK;
+}
+
+void
+show_text(const char *label, const char *fmt, ...)
+{
+	va_list ap;
+
+	printf("%-*s ", LABEL_COLUMNS, label);
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	putchar('\n');
+}
+
+void
+show_line(const char *label, struct json_val v)
+{
+	char *text;
+
+	if (json_is_missing(v) || json_is_null(v))
+		return;
+	text = text_of(v);
+	if (text != NULL && text[0] != '\0')
+		show_text(label, "%s", text);
+	free(text);
 }

@@ -178,6 +178,8 @@ text_bytes(int64_t bytes, char *ret, size_t size)
 		snprintf(ret, size, "%" PRId64 " B", bytes);
 	else if (bytes < 1000000)
 		snprintf(ret, size, "%.1f kB", (double)bytes / 1000);
-	else
+	else if (bytes < 1000000000)
 		snprintf(ret, size, "%.1f MB", (double)bytes / 1000000);
+	else
+		snprintf(ret, size, "%.1f GB", (double)bytes / 1000000000);
 }

@@ -32,7 +32,7 @@ char *text_of(struct json_val);
 void text_duration(int64_t ms, char *ret, size_t size);
 /* "2026-11-21 22:15:56" in local time. */
 void text_time(int64_t stamp_ms, char *ret, size_t size);
-/* "12 B", "3.4 kB", "1.2 MB" */
+/* "12 B", "3.4 kB", "1.2 MB", "3.1 GB" */
 void text_bytes(int64_t bytes, char *ret, size_t size);
 
 #endif

@@ -151,9 +151,12 @@ like $out, qr/^\{\n  "runs": \[/, '--json is the answer, laid out';
 ($rc, $out) = ctl('show', 'last');
 like $out, qr/^run +run_R\ntemplate +batch/, 'show last';
 ($rc, $out) = ctl('status');
-like $out, qr{^browsertaskd 9\.9\.9 at \Q$dir\E/s, trust local\n}, 'status';
-like $out, qr/runs\n  queued +0\n  running +1\n/, '... counts';
-like $out, qr/runTtlMs +30 min 0 s/, '... and times';
+like $out, qr{^browsertaskd 9\.9\.9  serving\nsocket +\Q$dir\E/s, trust local\n},
+    'status';
+like $out, qr/^load +0 active of 5/m, '... load';
+like $out, qr/^runs +0 queued, 1 running$/m, '... counts';
+($rc, $out) = ctl('profile');
+like $out, qr/^runTtlMs +30 min 0 s$/m, 'profile';
 ($rc, $out) = ctl('events', 'run_A');
 like $out, qr/^ +1  00:00:00.001  run_created +\n +2 .*run_completed +\{"x":1\}\n$/,
     'events, until there are no more';

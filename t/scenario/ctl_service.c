@@ -222,7 +222,8 @@ on_msg(struct chan *c, const struct ipc_msg *m, void *ctx)
 		answer(c, m->seq,
 		    "{\"runs\":[" RUN("run_R", "running", "null",
 			"null") "," RUN("run_F", "failed", "null",
-			"null") "],\"total\":7,\"limit\":50,\"offset\":0}");
+			"null") "],\"total\":7,\"limit\":50,\"offset\":0,"
+				"\"nextCursor\":\"run_F\"}");
 		break;
 	case MSG_RUN_EVENTS:
 		answer(c, m->seq,

@@ -5,6 +5,8 @@
 #include <locale.h>
 #include <stdlib.h>
 
+#include "ctl/ctl.h"
+#include "ctl/eventline.h"
 #include "ctl/progress.h"
 #include "ctl/table.h"
 #include "ctl/text.h"
@@ -193,6 +195,73 @@ test_progress(void)
 	    "all of it");
 }
 
+static void
+is_moment(const char *text, int64_t want, const char *name)
+{
+	int64_t ms = -1;
+
+	ctl_moment(text, INT64_C(1763762400000), &ms);
+	ok(ms == want, "%s: \"%s\" is %lld", name, text, (long long)ms);
+}
+
+static void
+test_moments(void)
+{
+	setenv("TZ", "UTC", 1);
+	is_moment("2h", 1763755200000, "hours ago");
+	is_moment("1.5m", 1763762310000, "a part of a minute");
+	is_moment("7d", 1763157600000, "days");
+	is_moment("500ms", 1763762399500, "milliseconds");
+	is_moment("2025-11-21", 1763683200000, "a day");
+	is_moment("2025-11-21 22:00", 1763762400000, "a minute");
+	is_moment("2025-11-21T22:00:01", 1763762401000, "a second");
+	is_moment("14:30", 1763735400000, "today");
+	is_moment("999999d", 0, "before all time");
+	is_moment("5", -1, "a number without a unit");
+	is_moment("", -1, "nothing");
+	is_moment("2025-13-01", -1, "no month");
+	is_moment("1969-12-31", -1, "before 1970");
+	is_moment("2025-11-21 22:00 or so", -1, "more than a time");
+}
+
+static void
+is_event(const char *json, const char *want, const char *name)
+{
+	struct json_doc *doc = NULL;
+	struct buf b;
+
+	buf_init(&b, 4096);
+	json_parse((const uint8_t *)json, strlen(json), NULL, 0, &doc, NULL);
+	eventline_add(json_root(doc), &b);
+	buf_add(&b, "", 1);
+	is_str((char *)b.data, want, name);
+	buf_clear(&b);
+	json_doc_free(&doc);
+}
+
+static void
+test_eventlines(void)
+{
+	is_event(
+	    "{\"type\":\"progress\",\"data\":{\"done\":2,\"total\":9,"
+	    "\"ok\":true,\"item\":{\"title\":\"T\\u001b\",\"url\":\"u\"}}}",
+	    "2/9  T  u", "an item");
+	is_event("{\"type\":\"progress\",\"data\":{\"done\":3,\"total\":9,"
+		 "\"ok\":false,\"item\":{\"message\":\"gone\",\"url\":\"u\"}}}",
+	    "3/9  failed: gone  u", "one that failed");
+	is_event("{\"type\":\"artifact_created\",\"data\":{\"kind\":\"csv\","
+		 "\"artifactId\":\"art_X\",\"totalSize\":1500}}",
+	    "csv  art_X  1.5 kB", "an artifact");
+	is_event("{\"type\":\"run_failed\",\"data\":{\"error\":{"
+		 "\"errorCode\":\"RUN_TIMEOUT\",\"message\":\"late\"}}}",
+	    "RUN_TIMEOUT: late", "an error");
+	is_event("{\"type\":\"step_succeeded\",\"data\":{\"step\":\"s\","
+		 "\"durationMs\":2500,\"x\":{}}}",
+	    "step s, duration 2.5 s", "anything else");
+	is_event("{\"type\":\"run_started\"}", "", "nothing to say");
+	is_event("[]", "", "no event");
+}
+
 int
 main(void)
 {
@@ -202,5 +271,7 @@ main(void)
 	test_times();
 	test_table();
 	test_progress();
+	test_moments();
+	test_eventlines();
 	return done_testing();
 }

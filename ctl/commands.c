@@ -1,0 +1,163 @@
+/*
+ * Commands by their names and abbreviations, and the help made from the
+ * tables. Runs in browsertaskctl.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "ctl/commands.h"
+
+#define COMMAND(name, run, least, most, options, args, help) \
+	{ name, run, least, most, options, args, help },
+static const struct command commands[] = {
+#include "ctl/commands.def"
+};
+#undef COMMAND
+#define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static const struct option_row option_rows[] = {
+#define OPTION(id, letter, name, value, help) { letter, name, value, help },
+#include "ctl/options.def"
+#undef OPTION
+};
+
+static const char exit_help[] =
+    "Exit status:\n"
+    "  0    done; a run that was waited for succeeded\n"
+    "  1    the run failed or was canceled; a template or the machine has\n"
+    "       faults; a file could not be written\n"
+    "  2    wrong usage\n"
+    "  3    the service is not there or went away\n"
+    "  4    the service refused, or there is nothing of that id\n"
+    "  5    the run succeeded in part (some items failed)\n"
+    "  130  waiting was interrupted; the run goes on\n";
+
+const struct command *
+command_row(size_t i)
+{
+	return i < NCOMMANDS ? &commands[i] : NULL;
+}
+
+const struct option_row *
+option_row(enum ctl_option option)
+{
+	return &option_rows[option];
+}
+
+/* Of n names: the one that is text or alone begins with it. */
+static int
+find_name(const char *const *names, size_t n, const char *text, char *ret_which,
+    size_t size)
+{
+	size_t len = strlen(text), used = 0;
+	int found = -1, count = 0;
+
+	ret_which[0] = '\0';
+	for (size_t i = 0; i < n; i++) {
+		if (strncmp(names[i], text, len) != 0)
+			continue;
+		if (names[i][len] == '\0')
+			return (int)i;
+		found = (int)i;
+		if (count++ > 0 && used < size)
+			used += (size_t)snprintf(
+			    ret_which + used, size - used, " or ");
+		if (used < size)
+			used += (size_t)snprintf(
+			    ret_which + used, size - used, "%s", names[i]);
+	}
+	if (count == 1)
+		return found;
+	if (count == 0)
+		ret_which[0] = '\0';
+	return -1;
+}
+
+const struct command *
+command_find(const char *name)
+{
+	const char *names[NCOMMANDS];
+	char which[256];
+	int i;
+
+	for (size_t n = 0; n < NCOMMANDS; n++)
+		names[n] = commands[n].name;
+	i = name[0] == '\0'
+	    ? -1
+	    : find_name(names, NCOMMANDS, name, which, sizeof(which));
+	if (i >= 0)
+		return &commands[i];
+	if (name[0] != '\0' && which[0] != '\0')
+		ctl_error("%s is short for %s", name, which);
+	else
+		ctl_error("there is no command \"%s\"", name);
+	return NULL;
+}
+
+int
+command_word(const char *command, const char *text, const char *const *words)
+{
+	char which[256];
+	size_t n = 0;
+	int i;
+
+	while (words[n] != NULL)
+		n++;
+	i = find_name(words, n, text, which, sizeof(which));
+	if (i >= 0 && text[0] != '\0')
+		return i;
+	which[0] = '\0';
+	for (size_t w = 0; w < n; w++) {
+		strlcat(which,
+		    w == 0           ? ""
+			: w + 1 == n ? " or "
+				     : ", ",
+		    sizeof(which));
+		strlcat(which, words[w], sizeof(which));
+	}
+	ctl_error("%s: \"%s\" is not %s", command, text, which);
+	ctl_hint("browsertaskctl %s --help shows what is accepted", command);
+	return -1;
+}
+
+static void
+print_options(unsigned set)
+{
+	char left[64];
+
+	for (size_t i = 0; i < OPT__MAX; i++) {
+		const struct option_row *o = &option_rows[i];
+
+		if ((set & 1u << i) == 0)
+			continue;
+		snprintf(left, sizeof(left), "%c%c%c --%s%s%s",
+		    o->letter != 0 ? '-' : ' ',
+		    o->letter != 0 ? o->letter : ' ',
+		    o->letter != 0 ? ',' : ' ', o->name,
+		    o->value != NULL ? " " : "",
+		    o->value != NULL ? o->value : "");
+		printf("  %-25s %s\n", left, o->help);
+	}
+}
+
+void
+help_print(const struct command *c)
+{
+	if (c != NULL) {
+		printf("usage: browsertaskctl %s [options]%s%s\n\n%s\n\n"
+		       "Options:\n",
+		    c->name, c->args[0] == '\0' ? "" : " ", c->args, c->help);
+		print_options(c->options | COMMON_OPTIONS);
+		return;
+	}
+	printf("usage: browsertaskctl [options] COMMAND [arguments]\n\n"
+	       "Commands, which may be abbreviated:\n");
+	for (size_t i = 0; i < NCOMMANDS; i++)
+		printf("  %-11s %s\n", commands[i].name, commands[i].help);
+	printf("\nRUN is a run's id, or \"last\" for the newest run.\n"
+	       "\nCommon options:\n");
+	print_options(COMMON_OPTIONS);
+	printf("\nThe socket is $BROWSERTASK_SOCKET, else the system's, else "
+	       "the user's.\n\n%s",
+	    exit_help);
+}

@@ -1,0 +1,49 @@
+/*
+ * commands: the tables of browsertaskctl's commands and options, for parsing,
+ * help and completion.
+ */
+#ifndef CTL_COMMANDS_H
+#define CTL_COMMANDS_H
+
+#include <stddef.h>
+
+#include "ctl/ctl.h"
+
+#define BIT(id)        (1u << OPT_##id)
+#define COMMON_OPTIONS (BIT(HELP) | BIT(VERSION) | BIT(SOCKET) | BIT(JSON))
+
+struct command {
+	const char *name;
+	enum ctl_exit (*run)(struct ctl *);
+	int least, most;
+	unsigned options; /* besides the common ones */
+	const char *args;
+	const char *help;
+};
+
+struct option_row {
+	int letter; /* 0: none */
+	const char *name;
+	const char *value; /* NULL: a flag */
+	const char *help;
+};
+
+/* NULL behind the last one. */
+const struct command *command_row(size_t i);
+/*
+ * By its name, or the beginning of one that no other command has. NULL when
+ * there is none; after telling which when there are several.
+ */
+const struct command *command_find(const char *name);
+const struct option_row *option_row(enum ctl_option);
+/*
+ * Which of the words is meant by text, likewise: the number, -1 after telling
+ * that it is none of them. words ends with NULL.
+ */
+int
+command_word(const char *command, const char *text, const char *const *words);
+
+/* Usage of the command, or of all (NULL). */
+void help_print(const struct command *);
+
+#endif

@@ -1,0 +1,77 @@
+/*
+ * doctor: what browsertaskctl finds out about the machine and the service.
+ * Each check says what it saw and, unless all is well, what to do.
+ */
+#ifndef CTL_DOCTOR_H
+#define CTL_DOCTOR_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "ctl/ctl.h"
+#include "model/settings.h"
+
+#define DOCTOR_ROWS_MAX  48
+#define DOCTOR_NAME_SIZE 16
+#define DOCTOR_TEXT_SIZE 400
+
+enum doctor_level {
+	DOCTOR_OK,
+	DOCTOR_WARN, /* works, but not as well as it could */
+	DOCTOR_FAIL, /* runs cannot be executed, or not safely */
+	DOCTOR__MAX
+};
+
+struct doctor_row {
+	enum doctor_level level;
+	char name[DOCTOR_NAME_SIZE];
+	char text[DOCTOR_TEXT_SIZE];
+	char advice[DOCTOR_TEXT_SIZE]; /* "" for DOCTOR_OK */
+};
+
+struct doctor {
+	struct ctl *ctl;
+	struct settings settings;  /* the defaults */
+	bool system;               /* as root: looks at a system service */
+	bool running;              /* the service answered */
+	struct ctl_answer profile; /* only when it runs */
+	long pid;                  /* of supervisord, 0: unknown */
+	char state_dir[PATH_MAX], run_dir[PATH_MAX];
+	struct doctor_row rows[DOCTOR_ROWS_MAX];
+	size_t nrows;
+};
+
+/* Adds a row; advice NULL or "": none. */
+void doctor_say(struct doctor *, enum doctor_level, const char *name,
+    const char *advice, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* The checks, in the order they are told. */
+void doctor_service(struct doctor *);
+void doctor_programs(struct doctor *);
+void doctor_browser(struct doctor *);
+void doctor_kernel(struct doctor *);
+void doctor_namespaces(struct doctor *);
+void doctor_uids(struct doctor *);
+void doctor_dirs(struct doctor *);
+void doctor_disk(struct doctor *);
+void doctor_limits(struct doctor *);
+void doctor_memory(struct doctor *);
+void doctor_cgroup(struct doctor *);
+
+/*
+ * Runs a program as an ordinary user with empty input, waits at most timeout_ms
+ * and gives the first line of what it prints. 0, or an errno value.
+ */
+int doctor_run(const char *path, const char *arg, int timeout_ms,
+    char *ret_line, size_t size);
+/*
+ * Tries unshare(2) with the flags in a process of its own, as an ordinary user
+ * or as the caller. 0, or an errno value.
+ */
+int doctor_unshare(int flags, bool ordinary);
+/* The first line of a small file; false when it cannot be read. */
+bool doctor_read(const char *path, char *ret_line, size_t size);
+
+#endif

@@ -1,0 +1,136 @@
+/*
+ * Trying things out for doctor: programs and namespaces, in processes of their
+ * own that give up root first, with a time limit.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "ctl/doctor.h"
+
+#define NOBODY 65534
+
+/* What is tried must not be possible only because root may do everything. */
+static int
+become_ordinary(void)
+{
+	if (geteuid() != 0)
+		return 0;
+	if (setgroups(0, NULL) == -1 || setgid(NOBODY) == -1 ||
+	    setuid(NOBODY) == -1)
+		return errno;
+	return 0;
+}
+
+int
+doctor_unshare(int flags, bool ordinary)
+{
+	pid_t pid = fork();
+	int status, error;
+
+	if (pid == -1)
+		return errno;
+	if (pid == 0) {
+		error = ordinary ? become_ordinary() : 0;
+		if (error == 0 && unshare(flags) == -1)
+			error = errno;
+		_exit(error);
+	}
+	while (waitpid(pid, &status, 0) == -1)
+		if (errno != EINTR)
+			return errno;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
+}
+
+static _Noreturn void
+child_exec(const char *path, const char *arg, int out)
+{
+	static char lang[] = "LANG=C.UTF-8", home[] = "HOME=/nonexistent";
+	static char search[] = "PATH=/usr/bin:/bin";
+	char *const env[] = { lang, home, search, NULL };
+	int null = open("/dev/null", O_RDWR);
+
+	if (null != -1 && dup2(null, STDIN_FILENO) != -1 &&
+	    dup2(null, STDERR_FILENO) != -1 && dup2(out, STDOUT_FILENO) != -1 &&
+	    become_ordinary() == 0) {
+		setpgid(0, 0);
+		closefrom(STDERR_FILENO + 1);
+		execle(path, path, arg, (char *)NULL, env);
+	}
+	_exit(127);
+}
+
+/* Until end of file, a full buffer, or the time is over. */
+static void
+read_until(int fd, int64_t end_ms, char *ret_text, size_t size)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	size_t len = 0;
+	int64_t left;
+	ssize_t n;
+
+	while (len + 1 < size) {
+		left = end_ms - clock_mono_ms();
+		if (left <= 0 || poll(&p, 1, (int)left) <= 0)
+			break;
+		n = read(fd, ret_text + len, size - 1 - len);
+		if (n <= 0)
+			break;
+		len += (size_t)n;
+	}
+	ret_text[len] = '\0';
+	ret_text[strcspn(ret_text, "\n")] = '\0';
+}
+
+int
+doctor_run(const char *path, const char *arg, int timeout_ms, char *ret_line,
+    size_t size)
+{
+	int64_t end = clock_mono_ms() + timeout_ms;
+	int fds[2], status;
+	pid_t pid;
+
+	if (pipe2(fds, O_CLOEXEC) == -1)
+		return errno;
+	pid = fork();
+	if (pid == 0)
+		child_exec(path, arg, fds[1]);
+	close(fds[1]);
+	if (pid == -1) {
+		close(fds[0]);
+		return EAGAIN;
+	}
+	read_until(fds[0], end, ret_line, size);
+	close(fds[0]);
+	/* It has printed its line, or its time is over: all of it goes. */
+	kill(-pid, SIGKILL);
+	kill(pid, SIGKILL);
+	while (waitpid(pid, &status, 0) == -1 && errno == EINTR)
+		;
+	return ret_line[0] != '\0'   ? 0
+	    : clock_mono_ms() >= end ? ETIMEDOUT
+				     : ENOEXEC;
+}
+
+bool
+doctor_read(const char *path, char *ret_line, size_t size)
+{
+	FILE *f = fopen(path, "re");
+	bool good;
+
+	if (f == NULL)
+		return false;
+	good = fgets(ret_line, (int)size, f) != NULL;
+	fclose(f);
+	if (good)
+		ret_line[strcspn(ret_line, "\n")] = '\0';
+	return good;
+}
