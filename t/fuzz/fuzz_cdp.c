@@ -13,7 +13,9 @@
 #include <event2/event.h>
 
 #include "cdp/cdp.h"
+#include "cdp/envelope.h"
 #include "common/panic.h"
+#include "json/tape.h"
 #include "t/fuzz/fuzz.h"
 
 #define CALLS 4
@@ -173,6 +175,74 @@ run_once(struct event_base *base, const uint8_t *bytes, size_t len,
 	memcpy(ret_hash, r.hash, sizeof(r.hash));
 }
 
+static void
+within(struct json_span s, const uint8_t *msg, size_t len)
+{
+	if (s.ptr != NULL)
+		ASSERT(
+		    s.ptr >= msg && s.len <= len && s.ptr + s.len <= msg + len);
+}
+
+static bool
+same_bytes(struct json_span s, struct json_val v)
+{
+	const uint8_t *raw;
+	size_t len;
+
+	return json_raw(v, &raw, &len) && s.ptr == raw && s.len == len;
+}
+
+/*
+ * One message in memory of its size. When it is an answer as Chromium writes
+ * it, its members are those that the parser finds, walked or not.
+ */
+static void
+take_message(const uint8_t *bytes, size_t len)
+{
+	static const char *const order[] = { "id", "result", "sessionId" };
+	struct json_doc *doc = NULL;
+	struct json_envelope e;
+	struct json_iter it;
+	uint8_t *msg = malloc(len);
+	size_t n = 0;
+
+	if (len > 0)
+		memcpy(msg, bytes, len);
+	if (cdp_envelope_take(msg, len, &e)) {
+		within(e.id, msg, len);
+		within(e.method, msg, len);
+		within(e.params, msg, len);
+		within(e.result, msg, len);
+		within(e.error, msg, len);
+		within(e.session_id, msg, len);
+		(void)json_parse(
+		    msg, len, NULL, JSON_BORROW | JSON_DUP_ERROR, &doc, NULL);
+		for (it = json_iter(json_root(doc)); json_iter_next(&it); n++)
+			if (n > 2 || !json_str_eq(it.key, order[n]))
+				break;
+		if (n >= 2 && n == json_len(json_root(doc))) {
+			it = json_iter(json_root(doc));
+			ASSERT(json_iter_next(&it) && same_bytes(e.id, it.val));
+			ASSERT(json_iter_next(&it) &&
+			    same_bytes(e.result, it.val));
+		}
+	}
+	json_doc_free(&doc);
+	free(msg);
+}
+
+static void
+take_messages(const uint8_t *bytes, size_t len)
+{
+	const uint8_t *nul;
+
+	while ((nul = memchr(bytes, '\0', len)) != NULL) {
+		take_message(bytes, (size_t)(nul - bytes));
+		len -= (size_t)(nul - bytes) + 1;
+		bytes = nul + 1;
+	}
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
@@ -191,6 +261,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	ASSERT(copy != NULL);
 	for (size_t i = 1; i < size; i++)
 		copy[i - 1] = bytes[i] == '\n' ? 0 : bytes[i];
+	take_messages(copy, size - 1);
 	run_once(base, copy, size - 1, 0, whole);
 	run_once(base, copy, size - 1, 1u + bytes[0], cut);
 	ASSERT(memcmp(whole, cut, sizeof(cut)) == 0);
