@@ -84,6 +84,8 @@ instance_settle(struct instance *in)
 static void
 instance_reload(struct instance *in)
 {
+	const struct reload reload = { &in->options, &in->dirs, &in->sockets,
+		in->supervise };
 	char state[64];
 
 	if (in->stopping)
@@ -92,7 +94,7 @@ instance_reload(struct instance *in)
 	    (long long)(clock_mono_ms() + 1) * 1000);
 	if (in->serving)
 		notify_systemd(state);
-	reload_settings(&in->options, in->supervise);
+	reload_settings(&reload);
 	if (in->serving)
 		notify_systemd("READY=1");
 }

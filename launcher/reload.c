@@ -25,9 +25,9 @@ tell(struct supervise *s, const char *name, const char *value)
 }
 
 static void
-take_setting(struct options *o, const struct settings *new, size_t i,
-    struct supervise *supervise)
+take_setting(const struct reload *r, const struct settings *new, size_t i)
 {
+	struct options *o = r->options;
 	const struct setting_info *row = settings_row(i);
 	char now[SETTINGS_VALUE_BYTES], then[SETTINGS_VALUE_BYTES];
 
@@ -40,12 +40,26 @@ take_setting(struct options *o, const struct settings *new, size_t i,
 	}
 	log_info("setting %s: %s, was %s", row->name, now, then);
 	settings_copy(&o->settings, new, i);
-	tell(supervise, row->name, now);
+	tell(r->supervise, row->name, now);
+}
+
+static void
+take_group(const struct reload *r)
+{
+	int error = sockets_regroup(
+	    r->sockets, r->dirs, r->options->settings.clientGid);
+
+	if (error != 0)
+		log_err("setting clientGid: the client socket stays as it is:"
+			" %s",
+		    strerror(error));
 }
 
 void
-reload_settings(struct options *o, struct supervise *supervise)
+reload_settings(const struct reload *r)
 {
+	struct options *o = r->options;
+	int64_t old_gid = o->settings.clientGid;
 	char why[PATH_MAX + 320];
 	struct settings new;
 	bool has_file, changed = false;
@@ -59,8 +73,10 @@ reload_settings(struct options *o, struct supervise *supervise)
 		if (settings_value(&o->settings, i) == settings_value(&new, i))
 			continue;
 		changed = true;
-		take_setting(o, &new, i, supervise);
+		take_setting(r, &new, i);
 	}
+	if (o->settings.clientGid != old_gid)
+		take_group(r);
 	if (!changed)
 		log_info("reload: no setting changed");
 	log_init("browsertaskd", o->settings.debug ? LOGL_DEBUG : LOGL_INFO);

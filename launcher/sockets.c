@@ -139,6 +139,23 @@ sockets_open(struct sockets *s, const struct dirs *d, const struct options *o)
 	return code;
 }
 
+int
+sockets_regroup(
+    const struct sockets *s, const struct dirs *d, int64_t client_gid)
+{
+	char path[PATH_MAX + 16];
+	gid_t gid = client_gid == -1 ? getegid() : (gid_t)client_gid;
+
+	if (s->inherited)
+		return 0;
+	snprintf(path, sizeof(path), "%s/client.sock", d->run);
+	/* The old group is let out before another one is let in. */
+	if (chmod(path, 0600) == -1 || lchown(path, (uid_t)-1, gid) == -1 ||
+	    (client_gid != -1 && chmod(path, 0660) == -1))
+		return errno;
+	return 0;
+}
+
 void
 sockets_unlink(const struct sockets *s, const struct dirs *d)
 {

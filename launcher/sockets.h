@@ -16,6 +16,12 @@ struct sockets {
  * Returns 0, or an exit code after having logged the reason.
  */
 int sockets_open(struct sockets *, const struct dirs *, const struct options *);
+/*
+ * Lets the group use the client socket, -1: its owner only. 0 or an errno
+ * value; sockets of systemd's are left alone.
+ */
+int sockets_regroup(
+    const struct sockets *, const struct dirs *, int64_t client_gid);
 /* Removes the files of sockets that were bound here. */
 void sockets_unlink(const struct sockets *, const struct dirs *);
 

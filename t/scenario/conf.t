@@ -6,6 +6,7 @@ use strict;
 use warnings;
 use BrowserTask::Client;
 use BrowserTask::Harness;
+use BrowserTask::Scenario;
 use Test::More;
 use Time::HiRes qw(time);
 
@@ -225,6 +226,29 @@ sub test_effects {
 	is($i->stop, 0, 'stopped');
 }
 
+# More runs at once, with the real browser: one that waits begins.
+sub test_runs {
+	my $site = BrowserTask::Scenario::Site->new;
+	my $i = BrowserTask::Harness->new(
+	    conf => "maxConcurrentRuns = 1\n")->start;
+	my $c = client($i);
+	my @runs = map {
+		batch($c, [ $site->url('/never-headers') ],
+		    { mode => 'async' })->{runId}
+	} 1 .. 2;
+	my $started = sub { $_[0]{type} eq 'run_started' };
+
+	ok(event($c, $runs[0], 60, $started), 'a run is active');
+	is($c->call('profile.get')->{queuedRuns}, 1, 'another one waits');
+	reload($i, "maxConcurrentRuns = 2\n",
+	    qr/: setting maxConcurrentRuns: 2, was 1/);
+	ok(event($c, $runs[1], 60, $started), 'and begins after a reload');
+	is($c->call('profile.get')->{maxConcurrentRuns}, 2, 'as is told');
+	$c->call('run.cancel', { runId => $_ }) for @runs;
+	is($i->stop, 0, 'stopped');
+	$site->stop;
+}
+
 # Runs $sub as that user, for the kernel to tell the service.
 sub as_user {
 	my ($uid, $sub) = @_;
@@ -299,6 +323,27 @@ sub test_share {
 	is($i->stop, 0, 'stopped');
 }
 
+# The group that may connect, and no more.
+sub test_group {
+	my $i = BrowserTask::Harness->new->start;
+	my $enter = sub {
+		return as_user(65534, sub {
+			eval { BrowserTask::Client->new($i->client_sock) };
+		});
+	};
+	my $mode = sub { sprintf '%04o', (stat $i->client_sock)[2] & 07777 };
+
+	is($mode->(), '0600', 'the socket is root\'s');
+	ok(!$enter->(), 'a user does not come in');
+	reload($i, "clientGid = 65534\n", qr/: setting clientGid: 65534, was/);
+	is($mode->(), '0660', 'after a reload it is the group\'s, too');
+	ok(wait_until(5, sub { defined $enter->() }), 'who comes in then');
+	reload($i, '', qr/: setting clientGid: -1, was 65534/);
+	is($mode->(), '0600', 'and root\'s again');
+	ok(!$enter->(), 'who does not any more');
+	is($i->stop, 0, 'stopped');
+}
+
 # Started with a mistake, it does not run.
 sub test_refused {
 	my $i = BrowserTask::Harness->new(conf => "\nmaxClients = 0\n");
@@ -313,10 +358,12 @@ test_check();
 test_truncation();
 test_start($_) for modes();
 test_effects();
+test_runs();
 test_refused();
 SKIP: {
 	skip 'needs root to be several users', 1 if $> != 0;
 	test_share();
+	test_group();
 }
 is(left(5), '', 'nothing is left');
 done_testing;
