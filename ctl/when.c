@@ -23,6 +23,9 @@ read_duration(const char *text, bool days, int64_t *ret_ms)
 	if (text[0] < '0' || text[0] > '9')
 		return false;
 	v = strtod(text, &end);
+	/* It reads hexadecimal numbers and exponents, too. */
+	if (end != text + strspn(text, "0123456789."))
+		return false;
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(end, units[i].unit) == 0 && v <= 1e6) {
 			*ret_ms = (int64_t)(v * (double)units[i].ms + 0.5);

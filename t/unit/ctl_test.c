@@ -219,6 +219,8 @@ test_moments(void)
 	is_moment("999999d", 0, "before all time");
 	is_moment("5", -1, "a number without a unit");
 	is_moment("", -1, "nothing");
+	is_moment("0x10s", -1, "a hexadecimal number");
+	is_moment("1e3s", -1, "an exponent");
 	is_moment("2025-13-01", -1, "no month");
 	is_moment("1969-12-31", -1, "before 1970");
 	is_moment("2025-11-21 22:00 or so", -1, "more than a time");
