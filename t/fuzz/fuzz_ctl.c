@@ -122,6 +122,30 @@ build(char *const *args, int nargs, struct json_val schema)
 	buf_clear(&b);
 }
 
+/* The same words as times, as options take them. */
+static void
+read_times(char *const *args, int nargs)
+{
+	static const int64_t now = INT64_C(1800000000000);
+	int64_t ms;
+
+	for (int i = 0; i < nargs; i++) {
+		const char *text = args[i];
+		size_t digits = strspn(text, "0123456789.");
+
+		ms = -1;
+		if (ctl_duration(text, &ms)) {
+			ASSERT(ms >= 0 && digits > 0);
+			ASSERT(strlen(text + digits) <= 2);
+		} else
+			ASSERT(ms == -1);
+		if (ctl_moment(text, now, &ms))
+			ASSERT(ms >= 0 && (strchr(text, '-') || ms <= now * 2));
+		else
+			ASSERT(ms >= -1);
+	}
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
@@ -143,6 +167,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	(void)json_parse(
 	    (uint8_t *)text, len, NULL, JSON_DUP_ERROR, &schema, NULL);
 	build(args, nargs, json_root(schema));
+	read_times(args, nargs);
 	json_doc_free(&schema);
 	while (nargs > 0)
 		free(args[--nargs]);

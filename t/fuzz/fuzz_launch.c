@@ -36,6 +36,7 @@ check_fields(const struct launch_msg *m, enum launch_link link)
 		ASSERT(ends(sp->profile, sizeof(sp->profile)));
 		ASSERT(strpbrk(sp->profile, "/.") == NULL);
 		ASSERT(ends(sp->name, sizeof(sp->name)));
+		ASSERT(ends(sp->name, sizeof(sp->name)));
 		ASSERT(strpbrk(sp->name, "\n: ") == NULL);
 		break;
 	case LAUNCH_READY:

@@ -136,7 +136,7 @@ TESTS += t/fuzz/conf_replay
 
 FUZZ_TARGETS += ctl
 fuzz_programs += t/fuzz/ctl_fuzz
-fuzz_ctl_sources = ctl/inputs.c ctl/inputs.h t/fuzz/fuzz_ctl.c
+fuzz_ctl_sources = ctl/inputs.c ctl/inputs.h ctl/when.c t/fuzz/fuzz_ctl.c
 t_fuzz_ctl_fuzz_SOURCES = $(fuzz_ctl_sources)
 t_fuzz_ctl_fuzz_LDFLAGS = $(fuzz_link_flags)
 t_fuzz_ctl_fuzz_LDADD = json/libjson.a model/libmodel.a common/libcommon.a \
