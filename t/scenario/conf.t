@@ -150,7 +150,8 @@ sub test_start {
 	is($p->{maxQueuedRuns}, 7, "$mode: a setting of the file");
 	is($p->{maxConcurrentRuns}, 2, "$mode: an option is over it");
 	my $log = reload($i, "maxQueuedRuns = 8\nmaxConcurrentRuns = 4\n"
-	    . "uidBlocks = 3\n", qr/: setting (?:uidBlocks|maxQueued)/);
+	    . "uidBlocks = 3\n", $mode eq 'system'
+	    ? qr/: setting maxQueuedRuns/ : qr/: setting uidBlocks/);
 	my $queued = sub {
 		my ($n) = @_;
 		return wait_until(20, sub {
