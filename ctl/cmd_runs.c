@@ -168,6 +168,7 @@ cmd_cancel(struct ctl *ctl)
 		reason = text_of(json_obj_get(a.root, "reason"));
 		ctl_error("%s was not canceled: %s", id,
 		    reason == NULL ? "" : reason);
+		ctl_hint("browsertaskctl show %s tells how it ended", id);
 		free(reason);
 		rc = CTL_REFUSED;
 	} else if (ctl->opt[OPT_JSON] == NULL)

@@ -49,6 +49,8 @@ struct ctl_answer {
 /* "browsertaskctl: message" and "hint: message" on stderr. */
 void ctl_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void ctl_hint(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Whether a hint was given yet. */
+bool ctl_hinted(void);
 
 /* Connects when there is no connection yet; says why not. */
 enum ctl_exit ctl_connect(struct ctl *);

@@ -83,6 +83,7 @@ static enum ctl_exit
 run_command(struct ctl *ctl, const struct command *c, unsigned given)
 {
 	unsigned extra = given & ~(c->options | COMMON_OPTIONS);
+	enum ctl_exit rc;
 
 	if (extra != 0) {
 		ctl_error("%s does not take --%s", c->name,
@@ -95,7 +96,8 @@ run_command(struct ctl *ctl, const struct command *c, unsigned given)
 					  : "too many arguments");
 		return bad_usage(c);
 	}
-	return c->run(ctl);
+	rc = c->run(ctl);
+	return rc == CTL_USAGE && !ctl_hinted() ? bad_usage(c) : rc;
 }
 
 int

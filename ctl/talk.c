@@ -40,11 +40,20 @@ ctl_error(const char *fmt, ...)
 	va_end(ap);
 }
 
+static bool hinted;
+
+bool
+ctl_hinted(void)
+{
+	return hinted;
+}
+
 void
 ctl_hint(const char *fmt, ...)
 {
 	va_list ap;
 
+	hinted = true;
 	va_start(ap, fmt);
 	say("hint", fmt, ap);
 	va_end(ap);
