@@ -3,6 +3,7 @@
  * what to do. Runs as the caller: as root it looks at what a system service
  * needs, as anybody else at what a service of that user needs.
  */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,6 +95,14 @@ doctor_service(struct doctor *d)
 
 	status = client_connect(
 	    "browsertaskctl", ctl->opt[OPT_SOCKET], &ctl->client, reason);
+	if (status == CLIENT_NO_SERVICE &&
+	    strstr(reason, strerror(EACCES)) != NULL) {
+		doctor_say(d, DOCTOR_WARN, "service",
+		    "ask as root or as the socket's owner, or be in the group "
+		    "of the setting clientGid",
+		    "does not let this user in (%s)", reason);
+		return;
+	}
 	if (status == CLIENT_NO_SERVICE) {
 		doctor_say(d, DOCTOR_WARN, "service",
 		    d->system ? "systemctl start browsertaskd, or start "
@@ -271,9 +280,9 @@ enum ctl_exit
 cmd_doctor(struct ctl *ctl)
 {
 	static void (*const checks[])(struct doctor *) = { doctor_programs,
-		doctor_browser, doctor_kernel, doctor_namespaces, doctor_uids,
-		doctor_dirs, doctor_disk, doctor_limits, doctor_memory,
-		doctor_cgroup };
+		doctor_config, doctor_browser, doctor_kernel, doctor_namespaces,
+		doctor_uids, doctor_dirs, doctor_disk, doctor_limits,
+		doctor_memory, doctor_cgroup };
 	struct doctor *d = calloc(1, sizeof(*d));
 	size_t counts[DOCTOR__MAX] = { 0 };
 	bool good;

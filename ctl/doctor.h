@@ -50,6 +50,7 @@ void doctor_say(struct doctor *, enum doctor_level, const char *name,
 /* The checks, in the order they are told. */
 void doctor_service(struct doctor *);
 void doctor_programs(struct doctor *);
+void doctor_config(struct doctor *);
 void doctor_browser(struct doctor *);
 void doctor_kernel(struct doctor *);
 void doctor_namespaces(struct doctor *);
@@ -61,11 +62,12 @@ void doctor_memory(struct doctor *);
 void doctor_cgroup(struct doctor *);
 
 /*
- * Runs a program as an ordinary user with empty input, waits at most timeout_ms
- * and gives the first line of what it prints. 0, or an errno value.
+ * Runs a program with empty input, as an ordinary user or as the caller, and
+ * waits at most timeout_ms for its end. Gives what it prints, of the caller's
+ * on standard error, too, and its wait status. 0, or an errno value.
  */
-int doctor_run(const char *path, const char *arg, int timeout_ms,
-    char *ret_line, size_t size);
+int doctor_run(const char *path, const char *arg, bool ordinary, int timeout_ms,
+    char *ret_text, size_t size, int *ret_status);
 /*
  * Tries unshare(2) with the flags in a process of its own, as an ordinary user
  * or as the caller. 0, or an errno value.

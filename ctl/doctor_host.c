@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "config.h"
@@ -41,32 +42,64 @@ doctor_programs(struct doctor *d)
 		    missing, missing[0] == '\0' ? "" : ", ", sizeof(missing));
 		strlcat(missing, names[i], sizeof(missing));
 	}
+	if (!is_program(SBINDIR "/browsertaskd")) {
+		strlcat(
+		    missing, missing[0] == '\0' ? "" : ", ", sizeof(missing));
+		strlcat(missing, "browsertaskd", sizeof(missing));
+	}
 	if (missing[0] == '\0')
 		doctor_say(d, DOCTOR_OK, "programs", NULL,
-		    "supervisord, cell and workerd are in %s", PKGLIBEXECDIR);
+		    "browsertaskd is in %s, its parts in %s", SBINDIR,
+		    PKGLIBEXECDIR);
 	else if (!d->running)
 		doctor_say(d, DOCTOR_FAIL, "programs",
 		    "install the package again (make install), or name their "
 		    "directory to browsertaskd with -P",
-		    "%s: not in %s", missing, PKGLIBEXECDIR);
+		    "%s: not in %s or %s", missing, SBINDIR, PKGLIBEXECDIR);
 }
 
-/* "Chromium 120.0.6099.224 built on ...": the first words to the number. */
+/* The file is read as the service would read it. */
+void
+doctor_config(struct doctor *d)
+{
+	static const char path[] = SBINDIR "/browsertaskd";
+	char text[DOCTOR_TEXT_SIZE];
+	int status, error;
+
+	if (!is_program(path))
+		return;
+	error = doctor_run(
+	    path, "-n", false, VERSION_MS, text, sizeof(text), &status);
+	for (char *p = text; *p != '\0'; p++)
+		if (*p == '\n')
+			*p = ' ';
+	if (error == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		doctor_say(d, DOCTOR_OK, "settings", NULL, "%s", text);
+	else
+		doctor_say(d, DOCTOR_FAIL, "settings",
+		    "mend that line; browsertaskd -n checks the file", "%s",
+		    error != 0 ? strerror(error) : text);
+}
+
+/* "Chromium 120.0.6099.224 built on ...": the first line. */
 static void
 say_browser(struct doctor *d, const char *path)
 {
 	char line[256];
-	int error =
-	    doctor_run(path, "--version", VERSION_MS, line, sizeof(line));
+	int status = 0;
+	int error = doctor_run(
+	    path, "--version", true, VERSION_MS, line, sizeof(line), &status);
 
-	if (error != 0)
+	line[strcspn(line, "\n(")] = '\0';
+	if (error == 0 && line[0] != '\0')
+		doctor_say(
+		    d, DOCTOR_OK, "browser", NULL, "%s (%s)", line, path);
+	else
 		doctor_say(d, DOCTOR_FAIL, "browser",
 		    "run it by hand with --version; libraries may be missing "
 		    "(ldd shows them)",
-		    "%s does not tell its version: %s", path, strerror(error));
-	else
-		doctor_say(d, DOCTOR_OK, "browser", NULL, "%.*s (%s)",
-		    (int)strcspn(line, "("), line, path);
+		    "%s does not tell its version: %s", path,
+		    error != 0 ? strerror(error) : "it prints nothing");
 }
 
 void

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,7 +52,7 @@ doctor_unshare(int flags, bool ordinary)
 }
 
 static _Noreturn void
-child_exec(const char *path, const char *arg, int out)
+child_exec(const char *path, const char *arg, bool ordinary, int out)
 {
 	static char lang[] = "LANG=C.UTF-8", home[] = "HOME=/nonexistent";
 	static char search[] = "PATH=/usr/bin:/bin";
@@ -59,8 +60,9 @@ child_exec(const char *path, const char *arg, int out)
 	int null = open("/dev/null", O_RDWR);
 
 	if (null != -1 && dup2(null, STDIN_FILENO) != -1 &&
-	    dup2(null, STDERR_FILENO) != -1 && dup2(out, STDOUT_FILENO) != -1 &&
-	    become_ordinary() == 0) {
+	    dup2(ordinary ? null : out, STDERR_FILENO) != -1 &&
+	    dup2(out, STDOUT_FILENO) != -1 &&
+	    (!ordinary || become_ordinary() == 0)) {
 		setpgid(0, 0);
 		closefrom(STDERR_FILENO + 1);
 		execle(path, path, arg, (char *)NULL, env);
@@ -68,56 +70,60 @@ child_exec(const char *path, const char *arg, int out)
 	_exit(127);
 }
 
+static bool
+wait_readable(int fd, int64_t end_ms)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	int64_t left = end_ms - clock_mono_ms();
+
+	return left > 0 && poll(&p, 1, (int)left) == 1;
+}
+
 /* Until end of file, a full buffer, or the time is over. */
 static void
 read_until(int fd, int64_t end_ms, char *ret_text, size_t size)
 {
-	struct pollfd p = { .fd = fd, .events = POLLIN };
 	size_t len = 0;
-	int64_t left;
-	ssize_t n;
+	ssize_t n = 1;
 
-	while (len + 1 < size) {
-		left = end_ms - clock_mono_ms();
-		if (left <= 0 || poll(&p, 1, (int)left) <= 0)
-			break;
+	while (n > 0 && len + 1 < size && wait_readable(fd, end_ms)) {
 		n = read(fd, ret_text + len, size - 1 - len);
-		if (n <= 0)
-			break;
-		len += (size_t)n;
+		len += n > 0 ? (size_t)n : 0;
 	}
 	ret_text[len] = '\0';
-	ret_text[strcspn(ret_text, "\n")] = '\0';
 }
 
 int
-doctor_run(const char *path, const char *arg, int timeout_ms, char *ret_line,
-    size_t size)
+doctor_run(const char *path, const char *arg, bool ordinary, int timeout_ms,
+    char *ret_text, size_t size, int *ret_status)
 {
 	int64_t end = clock_mono_ms() + timeout_ms;
-	int fds[2], status;
+	int fds[2], pidfd;
+	bool ended;
 	pid_t pid;
 
 	if (pipe2(fds, O_CLOEXEC) == -1)
 		return errno;
 	pid = fork();
 	if (pid == 0)
-		child_exec(path, arg, fds[1]);
+		child_exec(path, arg, ordinary, fds[1]);
 	close(fds[1]);
 	if (pid == -1) {
 		close(fds[0]);
 		return EAGAIN;
 	}
-	read_until(fds[0], end, ret_line, size);
+	read_until(fds[0], end, ret_text, size);
 	close(fds[0]);
-	/* It has printed its line, or its time is over: all of it goes. */
+	pidfd = pidfd_open(pid, 0);
+	ended = pidfd != -1 && wait_readable(pidfd, end);
+	if (pidfd != -1)
+		close(pidfd);
+	/* Whatever it started goes with it. */
 	kill(-pid, SIGKILL);
 	kill(pid, SIGKILL);
-	while (waitpid(pid, &status, 0) == -1 && errno == EINTR)
+	while (waitpid(pid, ret_status, 0) == -1 && errno == EINTR)
 		;
-	return ret_line[0] != '\0'   ? 0
-	    : clock_mono_ms() >= end ? ETIMEDOUT
-				     : ENOEXEC;
+	return ended ? 0 : ETIMEDOUT;
 }
 
 bool

@@ -40,6 +40,7 @@ ctl_browsertaskctl_SOURCES = \
 	ctl/text.h \
 	ctl/watch.c \
 	ctl/when.c
+ctl_browsertaskctl_CPPFLAGS = $(AM_CPPFLAGS) -DSBINDIR='"$(sbindir)"'
 ctl_browsertaskctl_LDADD = client/libclient.a ipc/libipc.a json/libjson.a \
 	model/libmodel.a common/libcommon.a $(EVENT_LIBS) $(BSD_LIBS)
 

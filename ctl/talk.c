@@ -133,8 +133,13 @@ ctl_connect(struct ctl *ctl)
 		return CTL_OK;
 	if (status == CLIENT_NO_SERVICE) {
 		ctl_error("no service answers (%s)", reason);
-		ctl_hint("start browsertaskd, or name its socket with --socket "
-			 "or $BROWSERTASK_SOCKET");
+		if (strstr(reason, strerror(EACCES)) != NULL)
+			ctl_hint("ask as root or as the socket's owner, or be "
+				 "in the group of the setting clientGid");
+		else
+			ctl_hint("start browsertaskd, or name its socket with "
+				 "--socket or $BROWSERTASK_SOCKET; "
+				 "browsertaskctl doctor looks for more");
 	} else if (!tell_refusal(ctl, strchr(reason, '{'))) {
 		ctl_error("the service does not take this client (%s)", reason);
 		ctl_hint("use the browsertaskctl that was installed with the "
