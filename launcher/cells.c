@@ -237,7 +237,6 @@ cell_on_exit(evutil_socket_t fd, short what, void *arg)
 	if (waitpid(c->run.pid, &status, WNOHANG) != c->run.pid)
 		return;
 	cell_read(c);
-	profile_close(t->env->dirs, &c->run.profile);
 	LIST_REMOVE(c, link);
 	t->count--;
 	cell_say_reaped(c, status);
@@ -293,7 +292,6 @@ cell_watch(struct cell *c)
 	    event_add(c->on_pidfd, NULL) == -1) {
 		pidfd_send_signal(c->run.pidfd, SIGKILL, NULL, 0);
 		waitpid(c->run.pid, NULL, 0);
-		profile_close(c->owner->env->dirs, &c->run.profile);
 		return ENOMEM;
 	}
 	return 0;

@@ -11,7 +11,7 @@ struct cells;
 struct cells_callbacks {
 	/* A message for supervisord; descriptors stay the table's. */
 	void (*send)(void *, const struct launch_msg *, const int *fds);
-	/* A cell is gone for good and its profile is in the trash. */
+	/* A cell is gone for good. */
 	void (*reaped)(void *);
 	void *arg;
 };

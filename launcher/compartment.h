@@ -15,7 +15,10 @@ struct compartment {
 	bool user_namespace; /* user mode: ids are mapped to themselves */
 	uid_t uid;           /* of the launcher, user mode only */
 	gid_t gid;
-	char profile[PATH_MAX]; /* "": none */
+	bool fresh_profile; /* one that lives and ends in here */
+	uid_t profile_uid;  /* its owner */
+	gid_t profile_gid;
+	char profile[PATH_MAX]; /* a kept one; "": none */
 	struct stat profile_st; /* the path must still lead to this one */
 	const char *hidden[2];  /* directories the browser must not see */
 };

@@ -159,11 +159,7 @@ open_profiles(struct dirs *d)
 	code = open_below(d->state_fd, "profiles", &profiles);
 	if (code != 0)
 		return code;
-	code = open_below(profiles, "fresh", &d->fresh_fd);
-	if (code == 0)
-		code = open_below(profiles, "kept", &d->kept_fd);
-	if (code == 0)
-		code = open_below(profiles, "trash", &d->trash_fd);
+	code = open_below(profiles, "kept", &d->kept_fd);
 	close(profiles);
 	return code;
 }

@@ -13,9 +13,7 @@ struct dirs {
 	char state[PATH_MAX]; /* resolved */
 	char run[PATH_MAX];   /* resolved */
 	int state_fd;
-	int fresh_fd; /* STATE/profiles/fresh: profiles of one session */
-	int kept_fd;  /* STATE/profiles/kept: named ones */
-	int trash_fd; /* STATE/profiles/trash: to be removed */
+	int kept_fd; /* STATE/profiles/kept: named profiles */
 	int lock_fd;
 	int run_lock_fd;
 	uid_t owner; /* of the state directory before this start */

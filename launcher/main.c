@@ -24,15 +24,13 @@
 #include "launcher/dirs.h"
 #include "launcher/notify.h"
 #include "launcher/options.h"
-#include "launcher/profiles.h"
 #include "launcher/programs.h"
 #include "launcher/reload.h"
 #include "launcher/sockets.h"
 #include "launcher/supervise.h"
 #include "launcher/uidblock.h"
 
-#define STOP_GRACE_S  3
-#define LAST_TRASH_MS 2000
+#define STOP_GRACE_S 3
 
 struct instance {
 	struct options options;
@@ -43,7 +41,6 @@ struct instance {
 	struct event_base *base;
 	struct event *on_signal;
 	struct event *on_grace;
-	struct event *on_trash;
 	struct cells *cells;
 	struct supervise *supervise;
 	int sigfd;
@@ -128,16 +125,6 @@ on_grace(evutil_socket_t fd, short what, void *arg)
 	instance_settle(in);
 }
 
-static void
-on_trash(evutil_socket_t fd, short what, void *arg)
-{
-	const struct timeval now = { 0, 0 };
-	struct instance *in = arg;
-
-	if (trash_step(&in->dirs))
-		event_add(in->on_trash, &now);
-}
-
 static int
 on_message(void *arg, const struct launch_msg *m)
 {
@@ -177,10 +164,7 @@ on_cell_message(void *arg, const struct launch_msg *m, const int *fds)
 static void
 on_cell_reaped(void *arg)
 {
-	struct instance *in = arg;
-
-	event_active(in->on_trash, EV_TIMEOUT, 1);
-	instance_settle(in);
+	instance_settle(arg);
 }
 
 static int
@@ -235,10 +219,7 @@ instance_open(struct instance *in)
 	in->env.programs = &in->programs;
 	in->env.system = in->options.system;
 	in->env.uid_base = base;
-	code = instance_probe(in);
-	if (code == 0)
-		profiles_discard_all(&in->dirs);
-	return code;
+	return instance_probe(in);
 }
 
 static int
@@ -267,13 +248,12 @@ instance_events(struct instance *in, const struct cells_callbacks *cells,
 	in->on_signal =
 	    event_new(in->base, in->sigfd, EV_READ | EV_PERSIST, on_signal, in);
 	in->on_grace = evtimer_new(in->base, on_grace, in);
-	in->on_trash = evtimer_new(in->base, on_trash, in);
 	in->cells = cells_new(in->base, &in->env, cells);
 	in->supervise = supervise_new(
 	    in->base, &in->env, &in->options, &in->sockets, supervise);
 	if (in->on_signal == NULL || in->on_grace == NULL ||
-	    in->on_trash == NULL || in->cells == NULL ||
-	    in->supervise == NULL || event_add(in->on_signal, NULL) == -1)
+	    in->cells == NULL || in->supervise == NULL ||
+	    event_add(in->on_signal, NULL) == -1)
 		return ENOMEM;
 	return 0;
 }
@@ -281,17 +261,11 @@ instance_events(struct instance *in, const struct cells_callbacks *cells,
 static void
 instance_close(struct instance *in)
 {
-	int64_t end = clock_mono_ms() + LAST_TRASH_MS;
-
-	/* What is left then is removed at the next start. */
-	while (trash_step(&in->dirs) && clock_mono_ms() < end)
-		continue;
 	sockets_unlink(&in->sockets, &in->dirs);
 	supervise_free(&in->supervise);
 	cells_free(&in->cells);
 	event_free(in->on_signal);
 	event_free(in->on_grace);
-	event_free(in->on_trash);
 	event_base_free(in->base);
 }
 
@@ -311,7 +285,6 @@ instance_run(struct instance *in)
 		log_err("cannot start: %s", strerror(error));
 		return EXIT_SYSTEM;
 	}
-	event_active(in->on_trash, EV_TIMEOUT, 1);
 	supervise_start(in->supervise);
 	if (event_base_dispatch(in->base) == -1)
 		fatal("event loop failed");

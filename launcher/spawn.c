@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/fdio.h"
+#include "launcher/profiles.h"
 #include "launcher/clone.h"
 #include "launcher/compartment.h"
 #include "launcher/spawn.h"
@@ -189,9 +190,8 @@ spawn_child(const struct spawn_env *env, const struct compartment *inside,
 	_exit(1);
 }
 
-static int
-compartment_fill(const struct spawn_env *env, const struct profile *profile,
-    struct compartment *c)
+static void
+compartment_fill(const struct spawn_env *env, struct compartment *c)
 {
 	memset(c, 0, sizeof(*c));
 	c->user_namespace = !env->system;
@@ -199,25 +199,36 @@ compartment_fill(const struct spawn_env *env, const struct profile *profile,
 	c->gid = getegid();
 	c->hidden[0] = env->dirs->state;
 	c->hidden[1] = env->dirs->run;
-	if (!profile->made)
+}
+
+/* A kept profile is brought in, a fresh one made inside. */
+static int
+compartment_fill_profile(const struct spawn_env *env,
+    const struct launch_spawn *spawn, struct compartment *c)
+{
+	uid_t uid = spawn_uid(env, UID_BROWSER + spawn->browser_slot);
+	int error;
+
+	c->fresh_profile = spawn->profile[0] == '\0';
+	c->profile_uid = uid;
+	c->profile_gid = env->system ? (gid_t)uid : c->gid;
+	if (c->fresh_profile)
 		return 0;
-	c->profile_st = profile->st;
-	return profile_path(env->dirs, profile, c->profile);
+	error = profile_open(env->dirs, spawn->profile, uid, &c->profile_st);
+	return error != 0 ? error
+			  : profile_path(env->dirs, spawn->profile, c->profile);
 }
 
 int
 spawn_probe(const struct spawn_env *env, const char **ret_stage)
 {
-	const struct profile none = { .fresh = true };
 	struct compartment inside;
 	int error, pidfd, status;
 	pid_t pid;
 
 	*ret_stage = "make namespaces";
-	error = compartment_fill(env, &none, &inside);
-	if (error == 0)
-		error = clone_process(
-		    compartment_clone_flags(&inside), &pid, &pidfd);
+	compartment_fill(env, &inside);
+	error = clone_process(compartment_clone_flags(&inside), &pid, &pidfd);
 	if (error != 0)
 		return error;
 	if (pid == 0)
@@ -239,8 +250,10 @@ spawn_process(const struct spawn_env *env, const struct launch_spawn *spawn,
 	struct launch_msg start;
 	int fds[CELL_FDS], error;
 
-	*ret_stage = "path of the profile";
-	error = compartment_fill(env, &cell->profile, &inside);
+	compartment_fill(env, &inside);
+	*ret_stage = "open profile";
+	error =
+	    browser == -1 ? 0 : compartment_fill_profile(env, spawn, &inside);
 	if (error != 0)
 		return error;
 	*ret_stage = "open descriptors";
@@ -269,16 +282,9 @@ spawn_cell(const struct spawn_env *env, const struct launch_spawn *spawn,
 	struct spawn_fds f;
 	int browser = -1, error;
 
-	if (spawn->flags & SPAWN_BROWSER) {
+	if (spawn->flags & SPAWN_BROWSER)
 		browser = programs_browser(
 		    env->programs, spawn->flags, &cell.browser);
-		*ret_stage = "open profile";
-		error = profile_open(env->dirs, spawn,
-		    spawn_uid(env, UID_BROWSER + spawn->browser_slot),
-		    &cell.profile);
-		if (error != 0)
-			return error;
-	}
 	fds_init(&f);
 	error = spawn_process(env, spawn, browser, &f, &cell, ret_stage);
 	if (error == 0) {
@@ -287,8 +293,6 @@ spawn_cell(const struct spawn_env *env, const struct launch_spawn *spawn,
 		cell.log = f.log[0];
 		f.link[0] = f.ipc[0] = f.log[0] = -1;
 		*ret_cell = cell;
-	} else {
-		profile_close(env->dirs, &cell.profile);
 	}
 	fds_close(&f);
 	return error;

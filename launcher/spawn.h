@@ -3,7 +3,6 @@
 #define LAUNCHER_SPAWN_H
 
 #include "launcher/dirs.h"
-#include "launcher/profiles.h"
 #include "launcher/programs.h"
 
 /* What every spawn needs of the instance; borrowed. */
@@ -28,7 +27,6 @@ struct spawned {
 	int ipc;  /* supervisord's end of the link with the worker */
 	int log;  /* read end of the cell's log pipe */
 	enum launch_browser browser;
-	struct profile profile;
 };
 
 /*

@@ -212,10 +212,7 @@ sub test_cell {
 	is($t->expect(qr/^reaped 1/), 'reaped 1 768 worker ended 0 ',
 	    'the cell ends with its worker');
 	is(scalar(cells($i)), 0, 'REAPED: nothing of it is left');
-	ok(wait_until(2, sub {
-		return files_below($i->state_dir . '/profiles/fresh') == 0
-		    && files_below($i->state_dir . '/profiles/trash') == 0;
-	}), 'nor of its profile');
+	is(files_below($i->state_dir . '/profiles/kept'), 0, 'nor of its profile');
 
 	is($t->up(3, BROWSER | FULL | TEXT), 2, 'full Chromium is started');
 	ok($t->version(3), 'and answers');
@@ -314,10 +311,8 @@ sub test_restart_after_kill {
 	$i->wait;
 	$i->start;
 	pass('it starts again on the same state and sockets');
-	ok(wait_until(5, sub {
-		return files_below($i->state_dir . '/profiles/fresh') == 0
-		    && files_below($i->state_dir . '/profiles/trash') == 0;
-	}), 'and removes the profile that was left');
+	is(files_below($i->state_dir . '/profiles/kept'), 0,
+	    'and no profile was left');
 
 	my $second = instance(mode => $mode, state => $i->state_dir)->launch;
 	is($second->wait, 75 << 8, 'the state directory is locked');

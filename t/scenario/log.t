@@ -7,6 +7,7 @@ use warnings;
 use BrowserTask::Client;
 use BrowserTask::Harness;
 use BrowserTask::Scenario;
+use POSIX ();
 use Test::More;
 
 my $site = BrowserTask::Scenario::Site->new;
@@ -15,6 +16,23 @@ my $run_id = qr/run_[0-9A-HJKMNP-TV-Z]{26}/;
 sub about {
 	my ($i, $run) = @_;
 	return grep { /\Q$run\E/ } split /\n/, $i->log;
+}
+
+# Only the process's own user may do it everywhere.
+sub take_descriptors {
+	my ($target) = @_;
+	my $pid = fork() // die "fork: $!\n";
+
+	if ($pid == 0) {
+		my ($uid, $gid) = (stat "/proc/$target")[4, 5];
+		$) = "$gid $gid";
+		POSIX::setgid($gid);
+		POSIX::setuid($uid);
+		exec 'prlimit', '--pid', $target, '--nofile=4:'
+		    or POSIX::_exit(127);
+	}
+	waitpid $pid, 0;
+	return $?;
 }
 
 sub test_log {
@@ -38,9 +56,8 @@ sub test_log {
 	is(ended($c, $dead->{runId})->{status}, 'failed',
 	    "$mode: and one whose cell is killed");
 
-	# From here on no cell can start: its profile has no place.
-	my $profiles = $i->state_dir . '/profiles/fresh';
-	ok(wait_until(20, sub { rmdir $profiles }), "$mode: no profiles left");
+	# From here on no cell can start: there is no descriptor for it.
+	is(take_descriptors($i->{pid}), 0, "$mode: no descriptors left");
 	my $none = batch($c, [ $site->url('/corpus/2') ], { mode => 'async' });
 	error_is(ended($c, $none->{runId})->{error}, 'EXECUTION_ERROR',
 	    'SPAWN_FAILED', "$mode: and one that cannot start");
@@ -63,7 +80,7 @@ sub test_log {
 		    "$mode: and how it ended");
 	}
 	like(join("\n", about($i, $none->{runId})),
-	    qr/^<3>browsertaskd: $run_id: cell \d+: .*: No such file/m,
+	    qr/^<3>browsertaskd: $run_id: cell \d+: .*: Too many open files/m,
 	    "$mode: the launcher names the run, too");
 	like(join("\n", about($i, $good->{runId})),
 	    qr/^<7>supervisord: $run_id: (?!cell)/m,
