@@ -146,6 +146,16 @@ t_fuzz_ctl_replay_SOURCES = $(fuzz_ctl_sources) $(replay_sources)
 t_fuzz_ctl_replay_LDADD = $(t_fuzz_ctl_fuzz_LDADD)
 TESTS += t/fuzz/ctl_replay
 
+FUZZ_TARGETS += submit
+fuzz_programs += t/fuzz/submit_fuzz
+t_fuzz_submit_fuzz_SOURCES = t/fuzz/fuzz_submit.c
+t_fuzz_submit_fuzz_LDFLAGS = $(fuzz_link_flags)
+t_fuzz_submit_fuzz_LDADD = $(supervisord_supervisord_LDADD)
+check_PROGRAMS += t/fuzz/submit_replay
+t_fuzz_submit_replay_SOURCES = t/fuzz/fuzz_submit.c $(replay_sources)
+t_fuzz_submit_replay_LDADD = $(supervisord_supervisord_LDADD)
+TESTS += t/fuzz/submit_replay
+
 # A bounded number of runs of each target: needs configure --enable-fuzz.
 fuzz-smoke: $(fuzz_programs) $(check_DATA)
 	srcdir='$(abs_top_srcdir)' builddir='$(abs_top_builddir)' \

@@ -234,6 +234,25 @@ schema_dict(void)
 }
 
 static void
+submit_dict(void)
+{
+	static const char *const words[] = { "\"id\":\"t\"",
+		"\"version\":\"1.0.0\"", "\"name\":", "\"description\":",
+		"\"inputs\":", "\"outputs\":", "{\"type\":\"object\"}",
+		"\"limits\":", "\"maxTimeoutMs\":", "\"trustLevelSupport\":",
+		"\"executionMode\":", "\"auto\"", "\"syncUpTo\":",
+		"\"supportsPartialSuccess\":", "\"partialSuccessThreshold\":",
+		"\"restartSafe\":", "\"exampleInputs\":", "\"errorCodes\":",
+		"\"mode\":", "\"timeoutMs\":", "\"idempotencyKey\":",
+		"\"priority\":", "\"traceId\":", "\"factsSnapshotId\":",
+		"\"outputSchema\":", "\"allowedDomains\":", "\"resources\":" };
+	FILE *f = open_dict("submit");
+
+	WORDS(f, words);
+	close_file(f);
+}
+
+static void
 cdp_dict(void)
 {
 	static const char *const words[] = { "{\"id\":1,\"result\":{",
@@ -295,6 +314,7 @@ main(int argc, char **argv)
 	ipc_dict("ipc_chan");
 	json_dict("json");
 	schema_dict();
+	submit_dict();
 	cdp_dict();
 	conf_dict();
 	ctl_dict();
