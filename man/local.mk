@@ -41,10 +41,6 @@ t/scenario/find_text.lua: man/browsertask-templates.7
 	    sed -n '/^local template = {/,/^\.Ed/{/^\.Ed/q;s/\\e/\\/g;p;}' \
 	    $(srcdir)/man/browsertask-templates.7 >$@.tmp && mv $@.tmp $@
 
-t/scenario/find_text.lua.inc: t/scenario/find_text.lua templates/embed.sh
-	$(AM_V_GEN)$(SHELL) $(srcdir)/templates/embed.sh \
-	    t/scenario/find_text.lua >$@.tmp && mv $@.tmp $@
-
 t/scenario/exampleworker-exampleworker.$(OBJEXT): \
     t/scenario/find_text.lua.inc
 CLEANFILES += t/scenario/find_text.lua t/scenario/find_text.lua.inc

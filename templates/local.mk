@@ -1,19 +1,22 @@
 # templates/: Lua programs, compiled into workerd as bytes. Text files with
 # bytes above 127 would not fit a char initialiser: embed.sh is for ASCII.
+# A new one is named here and in builtin.c.
+TEMPLATES = \
+	templates/batch_extract_pages.lua
+
 noinst_LIBRARIES += templates/libtemplates.a
 templates_libtemplates_a_SOURCES = \
 	templates/builtin.c \
 	templates/builtin.h
-nodist_templates_libtemplates_a_SOURCES = \
-	templates/batch_extract_pages.lua.inc
+nodist_templates_libtemplates_a_SOURCES = $(TEMPLATES:.lua=.lua.inc)
+$(TEMPLATES:.lua=.lua.inc): templates/embed.sh
+templates/builtin.$(OBJEXT): $(TEMPLATES:.lua=.lua.inc)
+BUILT_SOURCES += $(TEMPLATES:.lua=.lua.inc)
+CLEANFILES += $(TEMPLATES:.lua=.lua.inc)
+EXTRA_DIST += $(TEMPLATES) templates/embed.sh
 
-templates/batch_extract_pages.lua.inc: templates/batch_extract_pages.lua \
-    templates/embed.sh
-	$(AM_V_GEN)$(MKDIR_P) templates && $(SHELL) \
-	    $(srcdir)/templates/embed.sh \
-	    $(srcdir)/templates/batch_extract_pages.lua >$@.tmp && mv $@.tmp $@
-
-templates/builtin.$(OBJEXT): templates/batch_extract_pages.lua.inc
-BUILT_SOURCES += templates/batch_extract_pages.lua.inc
-CLEANFILES += templates/batch_extract_pages.lua.inc
-EXTRA_DIST += templates/batch_extract_pages.lua templates/embed.sh
+# For every Lua text that is compiled into a program.
+SUFFIXES = .lua .lua.inc
+.lua.lua.inc:
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(SHELL) \
+	    $(srcdir)/templates/embed.sh $< >$@.tmp && mv $@.tmp $@

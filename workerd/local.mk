@@ -26,11 +26,6 @@ workerd_libworkerd_a_SOURCES = \
 	workerd/vm_string.c
 nodist_workerd_libworkerd_a_SOURCES = workerd/prelude.lua.inc
 
-workerd/prelude.lua.inc: workerd/prelude.lua templates/embed.sh
-	$(AM_V_GEN)$(MKDIR_P) workerd && $(SHELL) \
-	    $(srcdir)/templates/embed.sh \
-	    $(srcdir)/workerd/prelude.lua >$@.tmp && mv $@.tmp $@
-
 workerd/libworkerd_a-run.$(OBJEXT): workerd/prelude.lua.inc
 BUILT_SOURCES += workerd/prelude.lua.inc
 CLEANFILES += workerd/prelude.lua.inc
