@@ -83,6 +83,7 @@ items_decide(struct assembly *a)
 	struct task *t = a->task;
 	const struct template *template =
 	    registry_find(t->sup->registry, t->rec.template_id);
+	static const struct run_end none;
 	bool started = t->rec.started_ms != 0;
 	int64_t since = started ? t->rec.started_ms : t->rec.created_ms;
 	struct outcome_facts facts = { .intent = t->rec.intent,
@@ -96,6 +97,12 @@ items_decide(struct assembly *a)
 		.succeeded = a->items.succeeded,
 		.failed = a->items.failed };
 
+	/* Its worker may have ended well before a write of it failed. */
+	if (t->abort != ERR_NONE && (t->end.given || t->lost == ERR_NONE)) {
+		facts.end = &none;
+		facts.lost = t->abort;
+		facts.lost_text = t->abort_text;
+	}
 	if (template != NULL) {
 		facts.partial_ok = template->partial_ok;
 		facts.threshold = template->threshold;

@@ -88,6 +88,10 @@ task_free(struct task **task)
 void
 task_abort(struct task *t, enum err_code code, const char *text)
 {
+	if (t->abort == ERR_NONE) {
+		t->abort = code;
+		strlcpy(t->abort_text, text, sizeof(t->abort_text));
+	}
 	if (t->worker != NULL)
 		worker_kill(t->worker, code, text);
 }

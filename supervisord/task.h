@@ -51,6 +51,8 @@ struct task {
 	struct run_end end;
 	enum err_code lost; /* why it ended without run.end */
 	char lost_text[128];
+	enum err_code abort; /* whatever its run.end says */
+	char abort_text[128];
 	int64_t began_mono_ms; /* when this attempt took its slot; 0: not yet */
 	int64_t spent_before_ms; /* by earlier attempts */
 	uint32_t failed;         /* items */

@@ -158,8 +158,25 @@ sub test_second {
 	nothing_left($i, 'the first');
 }
 
-# Its schema version, in a store that was closed: LMDB keeps the record in the
-# open, and the checksum with it.
+# CRC-32C, as storage has it.
+sub crc32c {
+	my $crc = 0xffffffff;
+	for my $byte (unpack 'C*', $_[0]) {
+		$crc ^= $byte;
+		$crc = $crc & 1 ? $crc >> 1 ^ 0x82f63b78 : $crc >> 1 for 1 .. 8;
+	}
+	return $crc ^ 0xffffffff;
+}
+
+# The record of the schema's version in the first table, with its checksum over
+# record version, table, key and value.
+sub schema_record {
+	my ($version) = @_;
+	my $value = pack 'CC', 0x91, $version;
+	return pack('CN', 1, crc32c("\x01\x00schema$value")) . $value;
+}
+
+# In a store that was closed LMDB has it in the open.
 sub test_state {
 	my ($mode) = @_;
 	my $i = instance($mode)->start;
@@ -192,8 +209,8 @@ sub test_state {
 	binmode $fh;
 	my $bytes = do { local $/; <$fh> };
 	my $was = $bytes;
-	# The version of every record of the database of metadata.
-	$bytes =~ s/(schema|stamp|last_epoch|digest_key)(?=.)\K\x01/\x02/gs;
+	# The record's version and checksum, then an array of one number.
+	$bytes =~ s/(schema)\x01.{4}\x91\x01/$1 . schema_record(2)/gse;
 	isnt($bytes, $was, 'the store is made one of a newer version');
 	seek $fh, 0, 0;
 	print $fh $bytes;
@@ -213,6 +230,19 @@ sub test_state {
 	rename "$store/data.mdb.good", "$store/data.mdb";
 	next_succeeds(client($i->start), 'as it was');
 	nothing_left($i, 'as it was');
+
+	# What the launcher itself cannot use is nobody's to mend but theirs.
+	my $other = instance($mode);
+	my $dir = $other->state_dir;
+	mkdir $dir;
+	open($fh, '>', "$dir/letter");
+	close $fh;
+	chown((stat $other->dir)[4, 5], $dir) if $> == 0;
+	is($other->launch->wait, 73 << 8, 'a directory of others: exit 73');
+	has($other->log, 'holds nothing that browsertaskd made',
+		'said in words');
+	ok(-e "$dir/letter", 'which stays as it was');
+	nothing_left($other, 'a directory of others');
 }
 
 # Writes that would make a file longer are refused, which is what a full disk
@@ -241,6 +271,20 @@ sub test_writes_refused {
 	is(supervisord($c), $pid, 'nothing was restarted');
 	is(short($c, idempotencyKey => 'full')->{status}, 'succeeded',
 		'who was refused may come again with its key');
+
+	# A run whose progress cannot be kept fails, once that can be written.
+	my $run = batch($c, [ $site->url('/slow') ], { mode => 'async' })
+	    ->{runId};
+	event($c, $run, 30, sub { $_[0]{type} eq 'step_started' });
+	limit($pid, 'fsize', 4096);
+	ok(wait_until(30, sub { $i->log =~ /\Q$run\E: progress was not stored/ }),
+		'progress is lost');
+	limit($pid, 'fsize', 'unlimited');
+	fault_is(ended($c, $run, 60)->{error}, 'EXECUTION_ERROR',
+		'STORAGE_FULL', qr/^the disk is full or refuses writes$/,
+		'lost progress');
+	is(supervisord($c), $pid, 'nothing was restarted');
+	next_succeeds($c, 'lost progress');
 	nothing_left($i, 'refused writes');
 }
 
@@ -260,6 +304,10 @@ sub test_small_disk {
 	my $r = short($c);
 	fault_is($r, 'EXECUTION_ERROR', 'STORAGE_FULL',
 		qr/^too little disk space is free$/, 'full disk');
+	kill 'KILL', supervisord($c);
+	$c = wait_until(20, sub { eval { client($i) } });
+	ok($c, 'the service starts anew on a full disk') or diag $i->log;
+	is(get($c, $held)->{attempt}, 2, 'and knows its runs');
 	$c->call('run.cancel', { runId => $held });
 	$r = ended($c, $held, 20);
 	is($r->{status}, 'canceled', 'a run can be canceled on a full disk');
@@ -311,10 +359,18 @@ sub test_descriptors {
 	my $i = instance($mode, 'maxConcurrentRuns=1')->start;
 	my $c = client($i);
 	my $pid = supervisord($c);
-	my $open = sub {
-		my ($p) = @_;
-		opendir(my $dh, "/proc/$p/fd") or return 0;
-		return scalar(grep { /^\d/ } readdir $dh);
+	# The first number that is free, once the last run has left it alone.
+	my $free = sub {
+		my ($which) = @_;
+		my $n = 0;
+		$n++ while -l "/proc/$which/fd/$n";
+		return $n;
+	};
+	my %idle = map { $_ => $free->($_) } $pid, $i->{pid};
+	my $settle = sub {
+		my ($which) = @_;
+		wait_until(20, sub { $free->($which) == $idle{$which} });
+		return $idle{$which};
 	};
 
 	next_succeeds($c, 'before');
@@ -326,7 +382,7 @@ sub test_descriptors {
 		[ 'no cell', $i->{pid}, 0, 'SPAWN_FAILED',
 			qr/: Too many open files$/ ]) {
 		my ($name, $which, $more, $cause, $message) = @$case;
-		ok(limit($which, 'nofile', $open->($which) + $more),
+		ok(limit($which, 'nofile', $settle->($which) + $more),
 			"$name: no more descriptors");
 		my $r = short($c);
 		is($r->{status}, 'failed', "$name: a run fails");
@@ -336,7 +392,7 @@ sub test_descriptors {
 		is(supervisord($c), $pid, "$name: nothing was restarted");
 		next_succeeds($c, $name);
 	}
-	limit($pid, 'nofile', $open->($pid));
+	limit($pid, 'nofile', $settle->($pid));
 	my $late = BrowserTask::Client->new($i->client_sock, raw => 1);
 	my $hello = $late->send('hello', { proto => 1, client => 'late' });
 	ok(!$late->receive(0.2), 'a new client waits');
