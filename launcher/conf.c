@@ -202,6 +202,17 @@ blank_comments(struct parse *p, char *text)
 	return true;
 }
 
+/* libconfuse would put in what the environment holds. */
+static bool
+has_no_variables(struct parse *p, const char *text)
+{
+	const char *at = strstr(text, "${");
+
+	return at == NULL ||
+	    conf_bad(&p->error, line_of(text, at),
+		"there are no variables: write the value itself");
+}
+
 static bool
 parse_bytes(struct parse *p, const char *bytes, size_t len)
 {
@@ -219,7 +230,8 @@ parse_bytes(struct parse *p, const char *bytes, size_t len)
 	text = strndup(bytes, len);
 	if (text == NULL)
 		return conf_bad(&p->error, 0, "no memory");
-	good = blank_comments(p, text) && parse_text(p, text);
+	good = blank_comments(p, text) && has_no_variables(p, text) &&
+	    parse_text(p, text);
 	free(text);
 	return good;
 }

@@ -44,6 +44,7 @@ struct instance {
 	struct cells *cells;
 	struct supervise *supervise;
 	int sigfd;
+	bool terminal; /* started in one */
 	bool serving;
 	bool stopping;
 	int exit_code;
@@ -96,6 +97,13 @@ instance_reload(struct instance *in)
 		notify_systemd("READY=1");
 }
 
+/* It was started in a terminal, and somebody closed that. */
+static bool
+instance_hung_up(const struct instance *in)
+{
+	return in->terminal && !isatty(STDERR_FILENO);
+}
+
 static void
 on_signal(evutil_socket_t fd, short what, void *arg)
 {
@@ -104,7 +112,7 @@ on_signal(evutil_socket_t fd, short what, void *arg)
 
 	if (read(in->sigfd, &info, sizeof(info)) != sizeof(info))
 		return;
-	if (info.ssi_signo == SIGHUP) {
+	if (info.ssi_signo == SIGHUP && !instance_hung_up(in)) {
 		instance_reload(in);
 		return;
 	}
@@ -310,6 +318,7 @@ main(int argc, char **argv)
 	int code;
 
 	instance_tidy();
+	in.terminal = isatty(STDERR_FILENO);
 	log_init("browsertaskd", LOGL_INFO);
 	if (!options_parse(&in.options, argc, argv, &code))
 		return code;

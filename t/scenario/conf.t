@@ -196,6 +196,53 @@ sub test_start {
 	is($i->stop, 0, "$mode: and the service stops as it should");
 }
 
+# Many signals and files, the last one holds.
+sub test_storm {
+	my $i = BrowserTask::Harness->new->start;
+	my $c = BrowserTask::Client->new($i->client_sock);
+
+	for my $n (1 .. 100) {
+		$i->configure($n % 3 == 0 ? "nothing\n"
+		    : "maxQueuedRuns = $n\ndebug = " . ($n % 2) . "\n");
+		kill HUP => $i->{pid};
+	}
+	reload($i, "maxQueuedRuns = 77\n", qr/: setting maxQueuedRuns: 77,/);
+	ok(wait_until(20, sub {
+		$c->call('profile.get')->{maxQueuedRuns} == 77;
+	}), 'a storm of signals, and the last file holds');
+	is(count($i->log, qr/: serving, epoch/), 1, 'nothing was started anew');
+	is($i->stop, 0, 'stopped');
+}
+
+# In a terminal: SIGHUP is a reload as long as that is there, then the end.
+sub test_terminal {
+	my $i = BrowserTask::Harness->new;
+	my $log = $i->dir . '/typescript';
+	my $command = join ' ', $i->command(99);
+	$command =~ s/ --ready-fd 99//;
+	my $pid = fork() // die "fork: $!\n";
+
+	if ($pid == 0) {
+		open(STDIN, '<', '/dev/null');
+		open(STDOUT, '>', '/dev/null');
+		exec 'script', '-q', '-f', '-c', "exec $command", $log
+		    or POSIX::_exit(127);
+	}
+	my $text = sub {
+		open(my $fh, '<', $log) or return '';
+		local $/;
+		return scalar <$fh> // '';
+	};
+	ok(wait_until(30, sub { $text->() =~ /: serving, epoch/ }),
+	    'started in a terminal');
+	my ($p) = grep { $_->{cmd} =~ m{launcher/browsertaskd} } tree($pid);
+	kill HUP => $p->{pid};
+	ok(wait_until(20, sub { $text->() =~ /reload: no setting changed/ }),
+	    'SIGHUP is a reload');
+	kill KILL => $pid;
+	is(left(20), '', 'without its terminal it stops');
+}
+
 # Settings that something has to be done for.
 sub test_effects {
 	my $i = BrowserTask::Harness->new(conf => "maxClients = 2\n")->start;
@@ -365,6 +412,12 @@ test_check();
 test_truncation();
 test_start($_) for modes();
 test_effects();
+test_storm();
+SKIP: {
+	skip 'script(1) is not installed', 3
+	    if system('script -V >/dev/null 2>&1') != 0;
+	test_terminal();
+}
 test_runs();
 test_refused();
 SKIP: {

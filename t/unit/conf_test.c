@@ -148,6 +148,8 @@ test_mistakes(void)
 	    "1: maxClients: \"7??\" is not a whole number: write a number"
 	    " from 1 to 65536 (connections)",
 	    "what a terminal obeys is not told");
+	is_str(mistake("# ${HOME}\nmaxClients = ${HOME:-7}\n"),
+	    "2: there are no variables: write the value itself", "variable");
 	is_str(mistake("maxClients 7\n"),
 	    "1: missing equal sign after option 'maxClients': write each"
 	    " setting as name = value",

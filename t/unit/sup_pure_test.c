@@ -9,9 +9,33 @@
 #include "supervisord/outcome.h"
 #include "supervisord/readart.h"
 #include "supervisord/sched.h"
+#include "supervisord/share.h"
 #include "supervisord/steps.h"
 #include "supervisord/taskresult.h"
 #include "t/unit/tap.h"
+
+static void
+test_share(void)
+{
+	struct share_tree tree;
+	struct share *a, *b, *c, *none = NULL;
+
+	share_init(&tree);
+	a = share_take(&tree, 1000);
+	b = share_take(&tree, 1000);
+	c = share_take(&tree, 999);
+	ok(a == b && a != c, "one for each user");
+	ok(a->uid == 1000 && a->count == 2 && c->count == 1, "counted");
+	share_give(&tree, &a);
+	ok(a == NULL && b->count == 1, "given back");
+	share_give(&tree, &b);
+	share_give(&tree, &c);
+	share_give(&tree, &none);
+	ok(RB_EMPTY(&tree), "nothing is kept of users who are gone");
+	a = share_take(&tree, 1000);
+	ok(a->count == 1 && a->told_ms == 0, "who begin anew");
+	share_give(&tree, &a);
+}
 
 static void
 test_sched(void)
@@ -496,6 +520,7 @@ int
 main(void)
 {
 	test_sched();
+	test_share();
 	test_options();
 	test_limits();
 	test_steps();
