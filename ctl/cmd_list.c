@@ -14,13 +14,15 @@
 #include "ctl/text.h"
 #include "model/run.h"
 
-#define CALL_MS 30000
+#define CALL_MS      30000
+#define WIDE_COLUMNS 100
 
 struct listing {
 	struct ctl *ctl;
 	struct table *table; /* NULL with --json */
 	int64_t now_ms;
-	bool users; /* of several: a column for them */
+	bool users;         /* of several: a column for them */
+	bool short_of_room; /* which leaves none for the time they took */
 	int64_t total;
 	char cursor[IPC_ID_MAX + 1]; /* of what follows; "" at the end */
 };
@@ -75,16 +77,48 @@ add_user(struct listing *l, struct json_val v)
 }
 
 static void
-add_run(struct listing *l, struct json_val run)
+add_done(struct listing *l, struct json_val progress)
 {
-	struct json_val progress = json_obj_get(run, "progress");
-	struct json_val status = json_obj_get(run, "status");
-	int64_t done = 0, total = 0, ms = 0;
-	struct table *t = l->table;
-	char text[64];
+	int64_t done = 0, total = 0;
 
 	json_get_int64(json_obj_get(progress, "doneSteps"), &done);
 	json_get_int64(json_obj_get(progress, "totalSteps"), &total);
+	if (total == 0)
+		table_add(l->table, "-");
+	else if (done == total && l->ctl->columns > 0)
+		table_addf(l->table, "%" PRId64, done);
+	else
+		table_addf(l->table, "%" PRId64 "/%" PRId64, done, total);
+}
+
+/* On a terminal "2:05" instead of "2 min 5 s". */
+static void
+add_took(struct listing *l, struct json_val v)
+{
+	int64_t ms = 0, s;
+	char text[64];
+
+	json_get_int64(v, &ms);
+	s = ms / 1000;
+	if (l->ctl->columns == 0 || s < 60)
+		text_duration(ms, text, sizeof(text));
+	else if (s < 3600)
+		snprintf(text, sizeof(text), "%" PRId64 ":%02" PRId64, s / 60,
+		    s % 60);
+	else
+		snprintf(text, sizeof(text),
+		    "%" PRId64 ":%02" PRId64 ":%02" PRId64, s / 3600,
+		    s / 60 % 60, s % 60);
+	table_add(l->table, text);
+}
+
+static void
+add_run(struct listing *l, struct json_val run)
+{
+	struct json_val metrics = json_obj_get(run, "metrics");
+	struct json_val status = json_obj_get(run, "status");
+	struct table *t = l->table;
+
 	table_add_val(t, json_obj_get(run, "runId"));
 	if (l->users)
 		add_user(l, json_obj_get(run, "uid"));
@@ -94,15 +128,10 @@ add_run(struct listing *l, struct json_val run)
 	else
 		table_add_val(t, status);
 	table_style(t, status_style(status));
-	if (total > 0)
-		table_addf(t, "%" PRId64 "/%" PRId64, done, total);
-	else
-		table_add(t, "-");
+	add_done(l, json_obj_get(run, "progress"));
 	add_time(l, json_obj_get(run, "createdAt"));
-	json_get_int64(
-	    json_obj_get(json_obj_get(run, "metrics"), "elapsedMs"), &ms);
-	text_duration(ms, text, sizeof(text));
-	table_add(t, text);
+	if (!l->short_of_room)
+		add_took(l, json_obj_get(metrics, "elapsedMs"));
 }
 
 static bool
@@ -235,8 +264,11 @@ take_page(struct listing *l, struct json_val answer)
 
 	if (l->table == NULL && !lines) {
 		l->users = of_several_users(runs);
-		l->table =
-		    l->users ? table_new(with_users, 7) : table_new(titles, 6);
+		l->short_of_room = l->users && l->ctl->columns > 0 &&
+		    l->ctl->columns < WIDE_COLUMNS;
+		l->table = l->users
+		    ? table_new(with_users, l->short_of_room ? 6 : 7)
+		    : table_new(titles, 6);
 	}
 	for (it = json_iter(runs); json_iter_next(&it);) {
 		if (lines)

@@ -230,7 +230,22 @@ is $answer->{errors}[0]{line}, 1, '... has the line';
 is $answer->{template}, undef, '... and no metadata';
 like +(ctl('template', 'show', 'batch_extract_pages'))[1], qr/^urls /m,
     'template show';
-ok !left(5, $i->{pid}), 'nothing is left of the checks';
+{
+	my $c = BrowserTask::Client->new($i->client_sock);
+	my @asked = map { $c->send('template.check', { data => [$_] }) } 1 .. 3;
+	my @got = map { $c->answer($_) } @asked;
+	is_deeply [ map { exists $_->{ok} ? 'checked' : $_->{details}{cause} }
+		@got ], [qw(checked checked QUEUE_FULL)], 'two at once';
+	ok $got[2]{retryable}, '... a third may come back';
+	ok exists $c->call('template.check', { data => [4] })->{ok},
+	    '... and is taken then';
+	$c->send('template.check', { data => [5] });
+	close $c->{sock};
+	ok json('profile')->{pid}, 'one who asks and leaves does no harm';
+}
+ok wait_until(30, sub {
+	!grep { $_->{cmd} =~ /\b(workerd|cell)\b/ } tree($i->{pid})
+}), 'nothing is left of the checks';
 
 # resume
 is +(ctl('cancel', $_))[0], 0, "cancel $_" for @runs[1 .. 4];
