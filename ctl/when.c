@@ -63,7 +63,7 @@ read_date(const char *text, int64_t now_ms, int64_t *ret_ms)
 		if (end == NULL || *end != '\0')
 			continue;
 		t = mktime(&tm);
-		if (t == (time_t)-1 || t < 0)
+		if (t < 0)
 			return false;
 		*ret_ms = (int64_t)t * 1000;
 		return true;

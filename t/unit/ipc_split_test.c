@@ -126,7 +126,8 @@ test_stream(const struct msg_row *row, const struct buf *msg)
 		close(fd);
 		turn();
 		bad += s.msgs + s.refused != 0 || s.closed != 1 ||
-		    strcmp(s.reason, "closed by the peer within a message");
+		    strcmp(s.reason, "closed by the peer within a message") !=
+			0;
 		chan_free(&c);
 	}
 	is_int(bad, 0, "ended at every place");
