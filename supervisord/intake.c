@@ -151,7 +151,7 @@ on_step(struct intake *in, const struct ipc_params *p, enum event_kind kind,
 	json_write_end_object(&w);
 	change_event(c, kind, &b);
 	put_steps(in, c);
-	change_commit(c, intake_written, NULL);
+	change_commit_later(c, intake_written, NULL);
 }
 
 static void
@@ -279,7 +279,7 @@ on_warning(struct intake *in, const struct ipc_params *p)
 	json_writer_init(&w, &b);
 	lines_write(&in->task->warnings, &w);
 	change_doc(c, RUN_DOC_WARNINGS, &b);
-	change_commit(c, intake_written, NULL);
+	change_commit_later(c, intake_written, NULL);
 }
 
 /* Artifacts that are not made of items, and the result. */

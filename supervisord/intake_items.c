@@ -29,7 +29,7 @@ intake_total(struct intake *in, const struct ipc_params *p)
 	}
 	in->task->rec.total = (uint32_t)total;
 	if ((c = intake_change(in)) != NULL)
-		change_commit(c, intake_written, NULL);
+		change_commit_later(c, intake_written, NULL);
 }
 
 void
@@ -59,7 +59,7 @@ intake_collect(struct intake *in, const struct ipc_params *p)
 		task_abort(in->task, ERR_INTERNAL, "no memory");
 		return;
 	}
-	change_commit(c, intake_written, NULL);
+	change_commit_later(c, intake_written, NULL);
 }
 
 static struct item *

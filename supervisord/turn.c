@@ -22,7 +22,8 @@ struct turn {
 	void *arg;
 	uint64_t serial;         /* of the last commit */
 	size_t away;             /* it answered and have not been heard since */
-	int64_t gather_until_us; /* how long they are waited for */
+	int64_t ended_us;        /* when the last commit did */
+	int64_t gather_until_us; /* how long those are waited for */
 };
 
 static void
@@ -40,10 +41,10 @@ turn_end(evutil_socket_t fd, short what, void *arg)
 	t->away = 0;
 	took_us = clock_mono_us();
 	err = store_commit(t->store, clock_stamp_ms());
-	t->gather_until_us = clock_mono_us();
-	took_us = (t->gather_until_us - took_us) / 2;
-	t->gather_until_us +=
-	    took_us < TURN_GATHER_MAX_US ? took_us : TURN_GATHER_MAX_US;
+	t->ended_us = clock_mono_us();
+	took_us = (t->ended_us - took_us) / 2;
+	t->gather_until_us = t->ended_us +
+	    (took_us < TURN_GATHER_MAX_US ? took_us : TURN_GATHER_MAX_US);
 	if (err != STORE_OK)
 		log_err("commit failed: %s", store_strerror(err));
 	if (err == STORE_BROKEN)
@@ -93,10 +94,14 @@ turn_on_pending(void *arg)
 void
 turn_on_deferred(void *arg)
 {
-	struct timeval tv = { .tv_usec = TURN_LATER_MS * 1000 };
 	struct turn *t = arg;
+	int64_t left_us = t->ended_us + TURN_LATER_MS * 1000 - clock_mono_us();
+	struct timeval tv = { .tv_usec = (suseconds_t)left_us };
 
-	evtimer_add(t->later, &tv);
+	if (t->store == NULL || left_us <= 0)
+		turn_later(-1, 0, t);
+	else
+		evtimer_add(t->later, &tv);
 }
 
 void

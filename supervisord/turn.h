@@ -25,7 +25,10 @@ turn_new(struct event_base *, void (*on_broken)(void *arg), void *arg);
 void turn_set_store(struct turn *, struct store *);
 /* store_options.on_pending: the turn has something to commit. */
 void turn_on_pending(void *arg);
-/* store_options.on_deferred: something that can wait TURN_LATER_MS. */
+/*
+ * store_options.on_deferred: something that can wait until the last commit is
+ * TURN_LATER_MS old. After a quiet time it does not wait at all.
+ */
 void turn_on_deferred(void *arg);
 
 /*

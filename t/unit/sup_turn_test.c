@@ -87,6 +87,27 @@ test_one_commit(void)
 	is_int(store_stats(store).commits, commits + 1, "by one commit");
 }
 
+static void
+test_later(void)
+{
+	struct run_record runs[3] = { fx_run(), fx_run(), fx_run() };
+	uint64_t commits = store_stats(store).commits;
+	int results[3] = { -1, -1, -1 };
+
+	store_write_later(store, fx_insert, &runs[0], fx_done, &results[0]);
+	store_write_later(store, fx_insert, &runs[1], fx_done, &results[1]);
+	pass_turn();
+	is_int(results[0], -1, "what can wait waits after a commit");
+	pass_ms(TURN_LATER_MS);
+	pass_turn();
+	ok(results[0] == STORE_OK && results[1] == STORE_OK, "for a while");
+	is_int(store_stats(store).commits, commits + 1, "and shares the next");
+	pass_ms(TURN_LATER_MS);
+	store_write_later(store, fx_insert, &runs[2], fx_done, &results[2]);
+	pass_turn();
+	is_int(results[2], STORE_OK, "after a quiet time it does not wait");
+}
+
 struct asker {
 	uint64_t mark;
 	struct run_record run;
@@ -175,7 +196,8 @@ int
 main(void)
 {
 	struct store_options opt = { .now_ms = FX_NOW,
-		.on_pending = turn_on_pending };
+		.on_pending = turn_on_pending,
+		.on_deferred = turn_on_deferred };
 
 	base = event_base_new();
 	turn = turn_new(base, on_broken, NULL);
@@ -184,6 +206,7 @@ main(void)
 	store = fx_open_with(&opt);
 	turn_set_store(turn, store);
 	test_one_commit();
+	test_later();
 	test_company();
 	test_broken();
 	turn_free(&turn);
