@@ -157,7 +157,7 @@ pipe_on_readable(evutil_socket_t fd, short what, void *arg)
 			return;
 		if (n <= 0) {
 			cdp_pipe_close(p,
-			    n == 0 ? "the browser closed its pipe"
+			    n == 0 ? "the browser ended unexpectedly"
 				   : "reading from the browser failed");
 			return;
 		}

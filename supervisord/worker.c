@@ -152,9 +152,13 @@ worker_on_pulse(evutil_socket_t fd, short what, void *arg)
 {
 	struct worker *w = arg;
 	struct ipc_params p;
+	char text[sizeof(w->end.text)];
 
 	if (clock_mono_ms() - w->heard_ms >= w->sup->settings.silentMs) {
-		worker_kill(w, ERR_WORKER_SILENT, "the worker fell silent");
+		snprintf(text, sizeof(text),
+		    "the worker did not answer for %lld ms",
+		    (long long)w->sup->settings.silentMs);
+		worker_kill(w, ERR_WORKER_SILENT, text);
 		return;
 	}
 	ipc_params_init(&p, MSG_W_PING);

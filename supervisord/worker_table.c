@@ -191,10 +191,13 @@ wi_lost(struct worker *w, const struct input *in)
 
 	snprintf(text, sizeof(text), "worker: %s", in->reason);
 	if (w->browser_gone)
-		worker_kill(w, ERR_PAGE_CRASHED, "the browser ended");
-	else
 		worker_kill(
-		    w, went ? ERR_WORKER_LOST : ERR_WORKER_PROTOCOL, text);
+		    w, ERR_PAGE_CRASHED, "the browser ended unexpectedly");
+	else if (went)
+		worker_kill(
+		    w, ERR_WORKER_LOST, "the worker ended unexpectedly");
+	else
+		worker_kill(w, ERR_WORKER_PROTOCOL, text);
 }
 
 static void

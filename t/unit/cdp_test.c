@@ -404,7 +404,7 @@ test_end(void)
 	is_int(f.seen.replies, 2, "end in mid-message: all calls are answered");
 	is_int(f.seen.status[0], CDP_GONE, "gone");
 	is_int(f.seen.gone, 1, "and the end is told once");
-	is_str(f.seen.why, "the browser closed its pipe", "in words");
+	is_str(f.seen.why, "the browser ended unexpectedly", "in words");
 	ok(cdp_is_gone(f.cdp), "it stays gone");
 	call(&f, NULL, 60000);
 	is_int(f.seen.replies, 2, "a later call is not answered at once");
