@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cell/fds.h"
@@ -25,6 +26,8 @@
 #define WORKER_FDS   7
 #define BROWSER_FDS  5
 #define EXIT_NO_EXEC 127
+/* Writable memory of each process of the browser. */
+#define BROWSER_DATA_BYTES ((rlim_t)4 << 30)
 
 /*
  * Gives the child descriptors 0..n-1 as listed; all others vanish at exec.
@@ -129,6 +132,23 @@ become_worker(const struct launch_start *start)
 	    start->flags & SPAWN_DESCRIBE ? describe : run, environ);
 }
 
+/*
+ * A page that needs more crashes, alone: without a limit of ours Chromium lets
+ * each of its processes take 16 GiB.
+ */
+static int
+limit_memory(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_DATA, &limit) == -1)
+		return errno;
+	if (limit.rlim_max <= BROWSER_DATA_BYTES)
+		return 0;
+	limit.rlim_cur = limit.rlim_max = BROWSER_DATA_BYTES;
+	return setrlimit(RLIMIT_DATA, &limit) == -1 ? errno : 0;
+}
+
 static _Noreturn void
 become_browser(const struct launch_start *start)
 {
@@ -147,6 +167,8 @@ become_browser(const struct launch_start *start)
 	    start->browser, start->flags, start->profile_dir, dir_arg, argv);
 	program = fcntl(CELL_FD_BROWSER_PROGRAM, F_DUPFD_CLOEXEC, FD_ASIDE);
 	error = program == -1 ? errno : child_fds(fds, BROWSER_FDS);
+	if (error == 0)
+		error = limit_memory();
 	if (error == 0)
 		error = child_confine(start, start->browser_uid);
 	if (error != 0)
