@@ -121,9 +121,9 @@ worker_on_reaped(void *ctx, const struct launch_reaped *r)
 	} else if (end->code == ERR_NONE && w->state != WS_ENDED) {
 		end->code =
 		    w->browser_gone ? ERR_PAGE_CRASHED : ERR_WORKER_LOST;
-		snprintf(end->text, sizeof(end->text), "%s (status %d)",
-		    w->browser_gone ? "the browser ended" : "the worker ended",
-		    r->status);
+		snprintf(end->text, sizeof(end->text),
+		    "the %s ended unexpectedly",
+		    w->browser_gone ? "browser" : "worker");
 	}
 	event_del(w->timer);
 	event_del(w->pulse);

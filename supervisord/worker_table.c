@@ -210,7 +210,8 @@ static void
 wi_slow_start(struct worker *w, const struct input *in)
 {
 	if (w->browser_gone)
-		worker_kill(w, ERR_PAGE_CRASHED, "the browser ended");
+		worker_kill(
+		    w, ERR_PAGE_CRASHED, "the browser ended unexpectedly");
 	else if (w->stopping)
 		worker_kill(w, ERR_WORKER_LOST, "grace period is over");
 	else
@@ -222,7 +223,8 @@ static void
 wi_grace_over(struct worker *w, const struct input *in)
 {
 	if (w->browser_gone)
-		worker_kill(w, ERR_PAGE_CRASHED, "the browser ended");
+		worker_kill(
+		    w, ERR_PAGE_CRASHED, "the browser ended unexpectedly");
 	else
 		worker_kill(w, ERR_WORKER_LOST, "grace period is over");
 }

@@ -9,6 +9,7 @@ dist_check_SCRIPTS += \
 	t/regress/0004-items-have-all-fields.t \
 	t/regress/0005-room-for-the-admin.t \
 	t/scenario/badinput.t \
+	t/scenario/badpages.t \
 	t/scenario/crash.t \
 	t/scenario/faults.t \
 	t/scenario/faults_socket.t \
@@ -22,6 +23,7 @@ TESTS += \
 	t/regress/0004-items-have-all-fields.t \
 	t/regress/0005-room-for-the-admin.t \
 	t/scenario/badinput.t \
+	t/scenario/badpages.t \
 	t/scenario/crash.t \
 	t/scenario/faults.t \
 	t/scenario/faults_socket.t \
