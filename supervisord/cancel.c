@@ -3,6 +3,7 @@
  * its terminal state is answered. A run that is terminal already answers
  * success:false and why, which is no error.
  */
+#include "common/log.h"
 #include "supervisord/cancel.h"
 #include "supervisord/client.h"
 #include "supervisord/query.h"
@@ -55,6 +56,8 @@ cancel_run(struct client *client, uint32_t seq, const struct ipc_params *p)
 		reply_error(client, seq, ERR_INTERNAL, &id, "no memory");
 		return;
 	}
+	log_info("%s: cancel asked for by uid %u", task->name,
+	    (unsigned)client_uid(client));
 	task_cancel(task);
 }
 

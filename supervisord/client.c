@@ -137,7 +137,7 @@ client_new(struct door *d, int fd)
 	TAILQ_INIT(&c->watches);
 	c->chan = chan_new(cs->sup->base, fd, IPC_IN, &client_chan_ops, c);
 	if (c->chan == NULL) {
-		log_warn("client: %s", strerror(errno));
+		log_warn("clients: one was not accepted: %s", strerror(errno));
 		free(c);
 		return NULL;
 	}
@@ -244,8 +244,8 @@ client_sent(struct client *c, enum chan_status status)
 	} else if (status == CHAN_FULL)
 		client_drop(c, "it does not read its answers");
 	else if (status == CHAN_INVALID)
-		log_err("client %s: a message was not sent: %s", c->name,
-		    chan_invalid_reason(c->chan));
+		log_err("client %s (uid %u): a message was not sent: %s",
+		    c->name, (unsigned)c->uid, chan_invalid_reason(c->chan));
 }
 
 void

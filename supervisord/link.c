@@ -18,6 +18,7 @@
 struct cell {
 	LIST_ENTRY(cell) entry;
 	uint32_t id;
+	char name[LAUNCH_NAME_BYTES]; /* of its run */
 	unsigned worker_slot, browser_slot;
 	const struct link_ops *ops;
 	void *ctx;
@@ -108,11 +109,13 @@ link_order(struct link *l, const struct launch_msg *msg)
 static void
 link_order_simple(struct link *l, enum launch_type type, uint32_t cell_id)
 {
+	const struct cell *c = link_find(l, cell_id);
 	struct launch_msg msg;
 
 	launch_msg_init(&msg, type, cell_id);
 	if (!link_order(l, &msg))
-		log_err("cell %u: %s could not be ordered", cell_id,
+		log_err("%s%scell %u: %s could not be ordered",
+		    c == NULL ? "" : c->name, c == NULL ? "" : ": ", cell_id,
 		    launch_type_name(type));
 }
 
@@ -260,6 +263,7 @@ link_spawn(struct link *l, const struct ulid *session, uint32_t flags,
 	    (c = calloc(1, sizeof(*c))) == NULL)
 		return 0;
 	c->id = ++l->last_id;
+	strlcpy(c->name, name, sizeof(c->name));
 	c->worker_slot = (unsigned)worker;
 	c->browser_slot = (unsigned)browser;
 	c->ops = ops;

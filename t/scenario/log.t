@@ -61,6 +61,8 @@ sub test_log {
 	my $none = batch($c, [ $site->url('/corpus/2') ], { mode => 'async' });
 	error_is(ended($c, $none->{runId})->{error}, 'EXECUTION_ERROR',
 	    'SPAWN_FAILED', "$mode: and one that cannot start");
+	my $off = batch($c, [ $site->url('/corpus/3') ], { mode => 'async' });
+	$c->call('run.cancel', { runId => $off->{runId} });
 	is($i->stop, 0, "$mode: stopped");
 
 	my @lines = split /\n/, $i->log;
@@ -79,6 +81,9 @@ sub test_log {
 		like($about[-1], qr/: (succeeded$|failed, [A-Z_]+$)/,
 		    "$mode: and how it ended");
 	}
+	like(join("\n", about($i, $off->{runId})),
+	    qr/^<6>supervisord: $run_id: cancel asked for by uid \d+$/m,
+	    "$mode: who canceled one");
 	like(join("\n", about($i, $none->{runId})),
 	    qr/^<3>browsertaskd: $run_id: cell \d+: .*: Too many open files/m,
 	    "$mode: the launcher names the run, too");
