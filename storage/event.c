@@ -6,8 +6,7 @@
 #include "storage/event.h"
 #include "storage/store_impl.h"
 
-#define HEAD_BYTES 64
-#define ROW_BYTES  (EVENT_DOC_BYTES + 128)
+#define ROW_BYTES (EVENT_DOC_BYTES + 128)
 
 struct head {
 	uint64_t last_seq;
@@ -72,16 +71,14 @@ head_get(struct store_txn *txn, const struct ulid *run, struct head *ret)
 static int
 head_put(struct store_txn *txn, const struct ulid *run, const struct head *h)
 {
-	struct buf b;
+	struct buf *b = scratch_begin(txn);
 	struct key k;
 	int rc;
 
-	buf_init(&b, HEAD_BYTES);
 	run_key(&k, run);
-	rc = codec_encode(&b, h, head_fields, HEAD_FIELDS);
+	rc = codec_encode(b, h, head_fields, HEAD_FIELDS);
 	if (rc == STORE_OK)
-		rc = txn_put(txn, TABLE_EVENT_HEADS, &k, b.data, b.len);
-	buf_clear(&b);
+		rc = txn_put(txn, TABLE_EVENT_HEADS, &k, b->data, b->len);
 	return rc;
 }
 

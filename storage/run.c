@@ -10,8 +10,6 @@
 #include "storage/run_index.h"
 #include "storage/store_impl.h"
 
-#define RECORD_BYTES 4096
-
 static const char *
 status_name(unsigned v)
 {
@@ -89,16 +87,14 @@ run_valid(const struct run_record *r)
 static int
 record_put(struct store_txn *txn, const struct run_record *r)
 {
-	struct buf b;
+	struct buf *b = scratch_begin(txn);
 	struct key k;
 	int rc;
 
-	buf_init(&b, RECORD_BYTES);
 	run_key(&k, &r->id);
-	rc = codec_encode(&b, r, run_fields, RUN_FIELDS);
+	rc = codec_encode(b, r, run_fields, RUN_FIELDS);
 	if (rc == STORE_OK)
-		rc = txn_put(txn, TABLE_RUNS, &k, b.data, b.len);
-	buf_clear(&b);
+		rc = txn_put(txn, TABLE_RUNS, &k, b->data, b->len);
 	return rc;
 }
 

@@ -5,8 +5,6 @@
 #include "storage/run_index.h"
 #include "storage/store_impl.h"
 
-#define TOTAL_BYTES 32
-
 int
 run_index_prefix(const struct run_filter *f, struct key *ret_prefix)
 {
@@ -93,20 +91,20 @@ run_index_total(
 static int
 total_put(struct store_txn *txn, const struct key *prefix, uint64_t n)
 {
-	struct buf b;
+	struct buf *b;
 	int rc;
 
 	if (n == 0) {
 		rc = txn_delete(txn, TABLE_RUN_TOTALS, prefix);
 		return rc == STORE_NOT_FOUND ? STORE_OK : rc;
 	}
-	buf_init(&b, TOTAL_BYTES);
-	mp_put_uint(&b, n);
-	rc = b.failed ? STORE_NO_MEMORY
-		      : txn_put(txn, TABLE_RUN_TOTALS, prefix, b.data, b.len);
+	b = scratch_begin(txn);
+	mp_put_uint(b, n);
+	rc = b->failed
+	    ? STORE_NO_MEMORY
+	    : txn_put(txn, TABLE_RUN_TOTALS, prefix, b->data, b->len);
 	if (rc == STORE_NO_MEMORY)
 		txn_fail(txn, STORE_NO_MEMORY);
-	buf_clear(&b);
 	return rc;
 }
 

@@ -326,6 +326,7 @@ store_open(const char *dir, const struct store_options *opt,
 	s->magic = STORE_MAGIC;
 	s->opt = *opt;
 	options_fill(&s->opt);
+	buf_init(&s->scratch, SCRATCH_BYTES);
 	TAILQ_INIT(&s->ops);
 	LIST_INIT(&s->spools);
 	s->dir_fd = s->store_fd = -1;
@@ -371,6 +372,7 @@ store_free(struct store **sp)
 	fd_close(&s->artifacts_fd);
 	fd_close(&s->store_fd);
 	fd_close(&s->dir_fd);
+	buf_clear(&s->scratch);
 	explicit_bzero(s->digest_key, sizeof(s->digest_key));
 	s->magic = 0;
 	free(s);

@@ -4,6 +4,7 @@
 
 #include <sys/queue.h>
 
+#include "common/buf.h"
 #include "storage/txn.h"
 
 #define STORE_MAGIC 0x73746f72u
@@ -46,8 +47,16 @@ struct store {
 	int64_t floor_ms;
 	uint32_t epoch;
 	uint8_t digest_key[32];
+	struct buf scratch; /* see scratch_begin() */
 	struct store_stats stats;
 };
+
+/*
+ * An empty buf for one small record, kept between uses so that the many puts of
+ * a transaction do not allocate. One at a time: not across calls that put.
+ */
+struct buf *scratch_begin(struct store_txn *);
+#define SCRATCH_BYTES 4096
 
 /* Opens the tables, checks or makes the schema, reads the meta records. */
 int meta_open(struct store *, MDB_txn *);

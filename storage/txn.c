@@ -161,6 +161,15 @@ record_check(enum store_table table, const uint8_t *key, size_t key_len,
 	return STORE_OK;
 }
 
+struct buf *
+scratch_begin(struct store_txn *txn)
+{
+	struct buf *b = &txn->store->scratch;
+
+	buf_reset(b);
+	return b;
+}
+
 int
 txn_get(struct store_txn *txn, enum store_table table, const struct key *key,
     const uint8_t **ret_payload, size_t *ret_len)

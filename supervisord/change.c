@@ -62,6 +62,7 @@ change_free(struct change **change)
 		free(c->docs[i].bytes);
 	for (size_t i = 0; i < c->nartifacts; i++)
 		artifact_writer_free(&c->artifacts[i].writer);
+	free(c->artifacts);
 	change_free_journal(&c->journal);
 	change_free_collect(&c->collect);
 	free(c);
@@ -133,6 +134,10 @@ change_artifact(struct change *c, enum artifact_kind kind, const char *mime,
 
 	if (c->nartifacts == CHANGE_ARTIFACTS)
 		return STORE_LIMIT;
+	if (c->artifacts == NULL)
+		c->artifacts = calloc(CHANGE_ARTIFACTS, sizeof(*c->artifacts));
+	if (c->artifacts == NULL)
+		return STORE_NO_MEMORY;
 	err = artifact_writer_finish(*writer, &a.row, &a.bytes);
 	if (err != STORE_OK)
 		return err;

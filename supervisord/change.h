@@ -59,9 +59,9 @@ struct change {
 		uint8_t *bytes;
 		size_t len;
 	} docs[RUN_DOC__MAX];
-	struct journal_row *journal; /* with bytes of its own, or NULL */
-	struct collect_row *collect; /* likewise */
-	struct change_artifact artifacts[CHANGE_ARTIFACTS];
+	struct journal_row *journal;       /* with bytes of its own, or NULL */
+	struct collect_row *collect;       /* likewise */
+	struct change_artifact *artifacts; /* few changes have any */
 	size_t nartifacts;
 	int64_t artifacts_expire_ms; /* 0: unchanged */
 	/* A submission: what decides it within the transaction. */
