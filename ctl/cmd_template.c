@@ -9,6 +9,7 @@
 
 #include "ctl/commands.h"
 #include "ctl/ctl.h"
+#include "ctl/luapath.h"
 #include "ctl/table.h"
 #include "ctl/text.h"
 
@@ -166,53 +167,6 @@ read_file(const char *path, struct buf *ret_text)
 	return good;
 }
 
-/* Does "name =" begin at p? */
-static bool
-is_member(const char *p, const char *end, const char *name, size_t len)
-{
-	if ((size_t)(end - p) <= len || memcmp(p, name, len) != 0)
-		return false;
-	for (p += len; p < end && (*p == ' ' || *p == '\t'); p++)
-		;
-	return p < end && *p == '=' && (p + 1 == end || p[1] != '=');
-}
-
-static bool
-is_word(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	    (c >= '0' && c <= '9') || c == '_';
-}
-
-/*
- * The line of the only place where the last name of a pointer is set; 0 when
- * there is none or several: then the pointer has to do.
- */
-static int64_t
-line_of_path(const struct buf *text, const char *path)
-{
-	const char *name = strrchr(path, '/');
-	const char *start = (const char *)text->data, *end = start + text->len;
-	int64_t line = 1, found = 0;
-	size_t len;
-
-	if (name == NULL || name[1] == '\0')
-		return 0;
-	name++;
-	len = strlen(name);
-	for (const char *p = start; p < end; p++) {
-		if (*p == '\n')
-			line++;
-		if ((p > start && is_word(p[-1])) ||
-		    !is_member(p, end, name, len))
-			continue;
-		if (found != 0)
-			return 0;
-		found = line;
-	}
-	return found;
-}
-
 static void
 tell_fault(struct ctl *ctl, const struct buf *text, struct json_val fault,
     bool warning)
@@ -223,7 +177,7 @@ tell_fault(struct ctl *ctl, const struct buf *text, struct json_val fault,
 	int64_t line = 0;
 
 	if (!json_get_int64(json_obj_get(fault, "line"), &line) && at)
-		line = line_of_path(text, path);
+		line = luapath_line((const char *)text->data, text->len, path);
 	printf("%s:", ctl->args[1]);
 	if (line > 0)
 		printf("%" PRId64 ":", line);

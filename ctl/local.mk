@@ -28,6 +28,8 @@ ctl_browsertaskctl_SOURCES = \
 	ctl/file.h \
 	ctl/inputs.c \
 	ctl/inputs.h \
+	ctl/luapath.c \
+	ctl/luapath.h \
 	ctl/main.c \
 	ctl/options.def \
 	ctl/progress.c \
@@ -55,7 +57,7 @@ TESTS += t/scenario/ctl.t t/scenario/ctladmin.t t/scenario/ctlcomplete.t
 
 check_PROGRAMS += t/unit/ctl_test
 t_unit_ctl_test_SOURCES = t/unit/ctl_test.c t/unit/tap.h ctl/eventline.c \
-	ctl/progress.c ctl/table.c ctl/text.c ctl/when.c
+	ctl/luapath.c ctl/progress.c ctl/table.c ctl/text.c ctl/when.c
 t_unit_ctl_test_LDADD = json/libjson.a common/libcommon.a $(BSD_LIBS)
 TESTS += t/unit/ctl_test
 

@@ -7,6 +7,7 @@
 
 #include "ctl/ctl.h"
 #include "ctl/eventline.h"
+#include "ctl/luapath.h"
 #include "ctl/progress.h"
 #include "ctl/table.h"
 #include "ctl/text.h"
@@ -264,6 +265,58 @@ test_eventlines(void)
 	is_event("[]", "", "no event");
 }
 
+static const char lua[] = "-- id = 0\n"                          /* 1 */
+			  "local name = [[ id = 1\n"             /* 2 */
+			  "]] --[==[ id = 2\n"                   /* 3 */
+			  "]] ]==] local s = \"{ id = 3\\\"\"\n" /* 4 */
+			  "return {\n"                           /* 5 */
+			  "  inputs = { properties = {\n"        /* 6 */
+			  "    name = { type = 'string' },\n"    /* 7 */
+			  "    n = {\n"                          /* 8 */
+			  "      minimum = 1, anyOf = { {\n"     /* 9 */
+			  "        type = 'x' } } } } },\n"      /* 10 */
+			  "  outputs = outputs,\n"               /* 11 */
+			  "  id = 'x', limits = { a == b },\n"   /* 12 */
+			  "  name = 'N',\n"                      /* 13 */
+			  "}\n";
+
+static void
+is_at(const char *pointer, int64_t line)
+{
+	int64_t got = luapath_line(lua, strlen(lua), pointer);
+
+	ok(got == line, "%s is at line %lld", pointer, (long long)got);
+}
+
+static void
+test_luapath(void)
+{
+	int64_t sum = 0;
+
+	is_at("/id", 12);
+	is_at("/name", 13);
+	is_at("/inputs", 6);
+	is_at("/inputs/properties/name", 7);
+	is_at("/inputs/properties/name/type", 7);
+	is_at("/inputs/properties/n/minimum", 9);
+	is_at("/inputs/properties/n/anyOf/0/type", 10);
+	is_at("/inputs/properties/n/maximum", 8);
+	is_at("/outputs/type", 11);
+	is_at("/limits/a", 12);
+	is_at("/none", 0);
+	is_at("", 0);
+	is_at("id", 0);
+	for (size_t len = 0; len <= strlen(lua); len++) {
+		char *cut = malloc(len + 1);
+
+		if (len > 0)
+			memcpy(cut, lua, len);
+		sum += luapath_line(cut, len, "/inputs/properties/n/anyOf");
+		free(cut);
+	}
+	ok(sum > 0, "a text that is cut anywhere");
+}
+
 int
 main(void)
 {
@@ -275,5 +328,6 @@ main(void)
 	test_progress();
 	test_moments();
 	test_eventlines();
+	test_luapath();
 	return done_testing();
 }
