@@ -7,6 +7,7 @@ EXTRA_DIST += \
 	lint/analyze \
 	lint/banned.t \
 	lint/commands \
+	lint/coverage \
 	lint/covered.t \
 	lint/cppcheck.cfg \
 	lint/cppcheck.suppress \
@@ -39,3 +40,9 @@ CLEANFILES += compile_commands.json analyze.json analyze.tidy analyze.err
 analyze: compile_commands.json
 	srcdir='$(abs_top_srcdir)' $(srcdir)/lint/analyze
 .PHONY: analyze
+
+# What the tests that ran in this build directory have executed of each
+# directory; for one configured with --enable-coverage.
+coverage:
+	srcdir='$(abs_top_srcdir)' $(srcdir)/lint/coverage
+.PHONY: coverage
