@@ -42,6 +42,8 @@ package BrowserTask::Harness;
 #   $i->ctl(@args)       runs browsertaskctl of the build tree as the same user
 #                        against it; returns ($status, $stdout, $stderr)
 #
+# What a sanitizer says of an instance fails the test.
+#
 # Importing this module makes the test a subreaper. Everything is removed and
 # every instance killed when the test ends, however it ends.
 
@@ -61,6 +63,7 @@ our @EXPORT = qw(modes wait_until tree left lines);
 use constant {
 	PLAIN_UID => 65534,
 	PR_SET_PDEATHSIG => 1,
+	SANITIZER_STATUS => 99,
 	PR_SET_CHILD_SUBREAPER => 36,
 };
 my %prctl = (x86_64 => 157, aarch64 => 167, riscv64 => 167);
@@ -247,6 +250,7 @@ sub become {
 	    qw(XDG_CONFIG_HOME XDG_RUNTIME_DIR XDG_STATE_HOME NOTIFY_SOCKET LISTEN_PID
 	    LISTEN_FDS LISTEN_FDNAMES BROWSERTASK_SOCKET)};
 	$ENV{HOME} = "$self->{dir}/home";
+	$ENV{ASAN_OPTIONS} = 'exitcode=' . SANITIZER_STATUS;
 	for my $name (keys %{ $self->{env} }) {
 		my $value = $self->{env}{$name};
 		defined $value ? $ENV{$name} = $value : delete $ENV{$name};
@@ -349,6 +353,18 @@ sub ctl {
 	return @result;
 }
 
+# A worker's words are in the log at level debug only, its status is there
+# always, as wait(2) has it.
+sub sanitizer_spoke {
+	my ($self) = @_;
+	my $status = SANITIZER_STATUS << 8;
+	my @lines = grep { /Sanitizer|runtime error:|status $status\b/ }
+	    split /\n/, $self->log;
+
+	print STDERR "# $_\n" for @lines;
+	return @lines > 0;
+}
+
 END {
 	if ($$ == $test_pid) {
 		my $exit = $?;
@@ -360,6 +376,7 @@ END {
 			kill 'KILL', map { $_->{pid} } tree();
 			left(5);
 		}
+		$exit ||= 1 if grep { sanitizer_spoke($_) } @instances;
 		remove_tree($_->{dir}) for @instances;
 		$? = $exit;
 	}
