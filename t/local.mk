@@ -30,3 +30,13 @@ TESTS += \
 	t/scenario/life.t \
 	t/scenario/pages.t \
 	t/scenario/wedged.t
+
+SHORT_TESTS = \
+	$(filter t/regress/%,$(TESTS)) \
+	t/scenario/badinput.t \
+	t/scenario/manual.t \
+	t/scenario/pages.t
+USER_TESTS = \
+	t/scenario/launcher.t \
+	t/scenario/manual.t \
+	t/scenario/pages.t
