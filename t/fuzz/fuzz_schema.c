@@ -167,10 +167,14 @@ put_pattern(struct gen *g, struct buf *b)
 		"\\d", "(?:", "|", ")", "{1,3}", ".", "\\u0061", "\\p{L}",
 		"(?=", "[^", "]", "\\w+", "(", "\\1", "+?", "\\b", "\\cA",
 		"\\u{1f600}", "-", "\xc3\xa9", "(?<n>", "\\k<n>", "(?!", "\\",
-		"*" };
+		"*", "\\s", "\\S", "[\\s", "\\t", "\\n", "\\0", "\\xe9", "\\x1",
+		"\\ud83d\\ude00", "\\ud83d", "\\u{110000}", "\\p{Lu}", "\\P{N}",
+		"\\p", "\\p{Han}", "[", "[]", "[^]", "[z-a]", "(?<=", "(?<1",
+		"(?i)", "{", "}", "\\-", "{2}", "{3,1}", "\\B", "\\/", "\\." };
 
 	for (unsigned n = pick(g, 12); n > 0; n--)
-		buf_add_str(b, pieces[pick(g, 30)]);
+		buf_add_str(
+		    b, pieces[pick(g, sizeof(pieces) / sizeof(*pieces))]);
 }
 
 static void
@@ -280,6 +284,8 @@ put_keyword(struct gen *g, enum op op)
 	json_write_key(&g->w, schema_keyword_name(op));
 	if (pick(g, 32) == 31)
 		put_value(g);
+	else if (op == OP_ADDITIONAL_PROPERTIES && pick(g, 2) == 0)
+		json_write_bool(&g->w, false);
 	else
 		args[op](g);
 }
