@@ -275,6 +275,9 @@ my %ends = (
 	'killed worker' => [ 'KILL', 'worker', 'EXECUTION_ERROR',
 		'WORKER_LOST', 'the worker ended unexpectedly',
 		q{The run's worker ended unexpectedly; submit again.} ],
+	'stopped browser' => [ 'STOP', 'browser', 'PAGE_CRASHED',
+		'CDP_UNAVAILABLE', 'a tab could not be closed within 1 s',
+		'The browser does not answer; submit again.' ],
 	'stopped worker' => [ 'STOP', 'worker', 'EXECUTION_ERROR',
 		'WORKER_SILENT', 'the worker did not answer for 3000 ms',
 		q{The run's worker stopped answering }
@@ -288,7 +291,7 @@ sub test_ends {
 	for my $name (sort keys %ends) {
 		my $mark = $name =~ tr/ /-/r;
 		my $r = batch($c, [ $site->url("/never-headers?$mark") ],
-			{ mode => 'async' });
+			{ mode => 'async' }, navigationTimeoutMs => 3000);
 		$run{$name} = $r->{runId};
 		wait_until(60, sub {
 			my %asked = $site->fetched;
