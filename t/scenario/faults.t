@@ -32,6 +32,12 @@ sub instance {
 		settings => \@settings);
 }
 
+# One that is patient: the machine may be busy with other tests.
+sub patient {
+	my ($i) = @_;
+	return BrowserTask::Client->new($i->client_sock, seconds => 120);
+}
+
 sub page { return $site->url('/corpus/1?n=' . ++$asked) }
 
 sub short {
@@ -99,7 +105,7 @@ sub supervisord { return $_[0]->call('profile.get')->{pid} }
 sub test_queue {
 	my ($mode) = @_;
 	my $i = instance($mode, 'maxConcurrentRuns=1', 'maxQueuedRuns=1')->start;
-	my $c = client($i);
+	my $c = patient($i);
 	my $held = hold($c);
 
 	done($c, $held, 1);
@@ -132,21 +138,21 @@ sub test_browser {
 	chmod 0755, $fake;
 	$i = instance($mode, 'browserStartMs=10000');
 	$i->{browser} = $fake;
-	my $c = client($i->start);
+	my $c = patient($i->start);
 	my $r = short($c);
 	is($r->{status}, 'failed', 'a browser that does not start');
 	fault_is($r->{error}, 'EXECUTION_ERROR', 'BROWSER_START_FAILED',
 		qr/browser/, 'useless browser');
 	nothing_left($i, 'useless browser');
 	delete $i->{browser};
-	next_succeeds(client($i->start), 'with a browser');
+	next_succeeds(patient($i->start), 'with a browser');
 	nothing_left($i, 'with a browser');
 }
 
 sub test_second {
 	my ($mode) = @_;
 	my $i = instance($mode)->start;
-	my $c = client($i);
+	my $c = patient($i);
 	my $second = instance($mode);
 
 	$second->{state} = $i->state_dir;
@@ -181,7 +187,7 @@ sub test_state {
 	my ($mode) = @_;
 	my $i = instance($mode)->start;
 
-	next_succeeds(client($i), 'a new state directory');
+	next_succeeds(patient($i), 'a new state directory');
 	nothing_left($i, 'a new state directory');
 	my $store = $i->state_dir . '/store';
 	my ($uid, $gid) = (stat $store)[4, 5];
@@ -228,7 +234,7 @@ sub test_state {
 	rename "$store/data.mdb.junk", "$store/data.mdb";
 	$refused->('damaged', qr/open the database: stored data is damaged/);
 	rename "$store/data.mdb.good", "$store/data.mdb";
-	next_succeeds(client($i->start), 'as it was');
+	next_succeeds(patient($i->start), 'as it was');
 	nothing_left($i, 'as it was');
 
 	# What the launcher itself cannot use is nobody's to mend but theirs.
@@ -250,7 +256,7 @@ sub test_state {
 sub test_writes_refused {
 	my ($mode) = @_;
 	my $i = instance($mode, 'maxConcurrentRuns=1')->start;
-	my $c = client($i);
+	my $c = patient($i);
 	my $pid = supervisord($c);
 	my $held = hold($c);
 
@@ -295,7 +301,7 @@ sub test_small_disk {
 	mkdir $dir;
 	system("mount -t tmpfs -o size=24m,mode=700 none $dir 2>/dev/null") == 0
 	    or plan skip_all => 'no tmpfs can be mounted here';
-	my $c = client($i->start);
+	my $c = patient($i->start);
 	my $held = hold($c);
 	done($c, $held, 1);
 	open(my $fh, '>', "$dir/junk");
@@ -305,7 +311,7 @@ sub test_small_disk {
 	fault_is($r, 'EXECUTION_ERROR', 'STORAGE_FULL',
 		qr/^too little disk space is free$/, 'full disk');
 	kill 'KILL', supervisord($c);
-	$c = wait_until(20, sub { eval { client($i) } });
+	$c = wait_until(20, sub { eval { patient($i) } });
 	ok($c, 'the service starts anew on a full disk') or diag $i->log;
 	is(get($c, $held)->{attempt}, 2, 'and knows its runs');
 	$c->call('run.cancel', { runId => $held });
@@ -320,7 +326,7 @@ sub test_small_disk {
 sub test_full_map {
 	my ($mode) = @_;
 	my $i = instance($mode, 'maxConcurrentRuns=1')->start;
-	my $c = client($i);
+	my $c = patient($i);
 	my $pid = supervisord($c);
 	my $held = hold($c);
 	my @urls = map { 'http://127.0.0.1:1/' . 'x' x 2000 . $_ } 1 .. 1000;
@@ -357,7 +363,7 @@ sub test_full_map {
 sub test_descriptors {
 	my ($mode) = @_;
 	my $i = instance($mode, 'maxConcurrentRuns=1')->start;
-	my $c = client($i);
+	my $c = patient($i);
 	my $pid = supervisord($c);
 	# The first number that is free, once the last run has left it alone.
 	my $free = sub {
@@ -406,7 +412,7 @@ sub test_descriptors {
 sub test_threshold {
 	my ($mode) = @_;
 	my $i = instance($mode)->start;
-	my $c = client($i);
+	my $c = patient($i);
 	my $r = batch($c, [ 'http://127.0.0.1:1/' ], { mode => 'sync' });
 
 	fault_is($r->{error}, 'STEP_EXECUTION_FAILED', 'BELOW_THRESHOLD',
