@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -102,23 +101,13 @@ struct reader {
 	struct event *draw;
 };
 
-static int
-screen_columns(void)
-{
-	struct winsize ws;
-
-	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &ws) == 0 && ws.ws_col > 0)
-		return ws.ws_col;
-	return 80;
-}
-
 static void
 on_draw(evutil_socket_t fd, short what, void *arg)
 {
 	struct reader *r = arg;
 
 	if (!r->ended)
-		progress_draw(&r->progress, clock_mono_ms(), screen_columns());
+		progress_draw(&r->progress, clock_mono_ms());
 }
 
 /*

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "common/buf.h"
 #include "ctl/progress.h"
@@ -168,15 +170,25 @@ progress_line(const struct progress *p, int64_t mono_ms, size_t columns,
 	buf_clear(&line);
 }
 
+/* One less than there are: the cursor stands on the last. */
+static size_t
+screen_columns(void)
+{
+	struct winsize ws;
+
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &ws) == 0 && ws.ws_col > 1)
+		return ws.ws_col - 1;
+	return 79;
+}
+
 void
-progress_draw(struct progress *p, int64_t mono_ms, int columns)
+progress_draw(struct progress *p, int64_t mono_ms)
 {
 	char line[LINE_MAX_BYTES * 2];
 
 	if (!p->live)
 		return;
-	progress_line(p, mono_ms, columns > 1 ? (size_t)columns - 1 : 79, line,
-	    sizeof(line));
+	progress_line(p, mono_ms, screen_columns(), line, sizeof(line));
 	fprintf(stderr, "\r\033[K%s", line);
 	fflush(stderr);
 	p->drawn = true;

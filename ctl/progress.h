@@ -29,8 +29,8 @@ void progress_take_run(struct progress *, struct json_val run, int64_t mono_ms);
 /* An event of the run. */
 void
 progress_take_event(struct progress *, struct json_val event, int64_t mono_ms);
-/* Draws the line (live) of at most columns. */
-void progress_draw(struct progress *, int64_t mono_ms, int columns);
+/* Draws the line (live), as wide as the terminal. */
+void progress_draw(struct progress *, int64_t mono_ms);
 /* Takes the line away, so that something else can be printed. */
 void progress_erase(struct progress *);
 /* The line without escapes, for tests of it and for drawing. */

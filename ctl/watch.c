@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <event2/event.h>
@@ -31,21 +30,11 @@ struct watch {
 	bool waiting; /* in client_wait, which may be stopped */
 };
 
-static int
-screen_columns(void)
-{
-	struct winsize ws;
-
-	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &ws) == 0 && ws.ws_col > 0)
-		return ws.ws_col;
-	return 80;
-}
-
 static void
 watch_draw(struct watch *w)
 {
 	if (w->progress.live)
-		progress_draw(&w->progress, clock_mono_ms(), screen_columns());
+		progress_draw(&w->progress, clock_mono_ms());
 }
 
 static bool
