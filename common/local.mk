@@ -7,6 +7,8 @@ common_libcommon_a_SOURCES = \
 	common/buf.h \
 	common/clock.c \
 	common/clock.h \
+	common/distance.c \
+	common/distance.h \
 	common/fdio.c \
 	common/fdio.h \
 	common/log.c \

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/distance.h"
 #include "json/schema_int.h"
 #include "json/tape_int.h"
 #include "json/text.h"
@@ -162,34 +163,6 @@ schema_mismatch(struct eval *ev, struct json_val v, const char *fmt, ...)
 	return false;
 }
 
-/* Differences between two short names: Levenshtein's distance, or 99. */
-static unsigned
-name_distance(const char *a, size_t na, const char *b, size_t nb)
-{
-	unsigned row[33];
-
-	if (na > 32 || nb > 32)
-		return 99;
-	for (size_t j = 0; j <= nb; j++)
-		row[j] = (unsigned)j;
-	for (size_t i = 1; i <= na; i++) {
-		unsigned diagonal = row[0];
-
-		row[0] = (unsigned)i;
-		for (size_t j = 1; j <= nb; j++) {
-			unsigned best = diagonal + (a[i - 1] != b[j - 1]);
-
-			diagonal = row[j];
-			if (row[j] + 1 < best)
-				best = row[j] + 1;
-			if (row[j - 1] + 1 < best)
-				best = row[j - 1] + 1;
-			row[j] = best;
-		}
-	}
-	return row[nb];
-}
-
 struct json_val
 schema_guess(
     const struct schema *s, const struct keyword *props, struct json_val key)
@@ -197,12 +170,12 @@ schema_guess(
 	struct json_val guess = json_root(NULL);
 	size_t na, nb;
 	const char *a = json_str_borrow(key, &na), *b;
-	unsigned best = 3;
+	size_t best = 3;
 
 	for (size_t i = 0; a != NULL && props != NULL && i < props->count;
 	     i++) {
 		struct json_val name = s->parts[props->first + i].key;
-		unsigned distance;
+		size_t distance;
 
 		b = json_str_borrow(name, &nb);
 		if (b == NULL)

@@ -3,13 +3,13 @@
  * launcher, which reads the configuration file and the command line, and in
  * supervisord, which is told the outcome. Never logs or ends the process.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/distance.h"
 #include "common/panic.h"
 #include "model/settings.h"
 
@@ -106,46 +106,17 @@ setting_type_name(enum setting_type type)
 	return type_names[type];
 }
 
-/* Letters to change, add or remove to make one of the other, no case. */
-static size_t
-name_distance(const char *a, const char *b)
-{
-	size_t la = strlen(a), lb = strlen(b), row[SETTINGS_NAME_BYTES], corner,
-	       up, least;
-
-	ASSERT(lb < SETTINGS_NAME_BYTES);
-	for (size_t j = 0; j <= lb; j++)
-		row[j] = j;
-	for (size_t i = 1; i <= la; i++) {
-		corner = row[0];
-		row[0] = i;
-		for (size_t j = 1; j <= lb; j++) {
-			up = row[j];
-			least = corner +
-			    (tolower((unsigned char)a[i - 1]) !=
-				tolower((unsigned char)b[j - 1]));
-			if (up + 1 < least)
-				least = up + 1;
-			if (row[j - 1] + 1 < least)
-				least = row[j - 1] + 1;
-			corner = up;
-			row[j] = least;
-		}
-	}
-	return row[lb];
-}
-
 const char *
 settings_nearest(const char *name)
 {
-	size_t best = SIZE_MAX, distance;
+	size_t best = SIZE_MAX, n = strlen(name);
 	const char *found = NULL;
 
-	if (strlen(name) >= 2 * SETTINGS_NAME_BYTES)
-		return NULL;
 	for (size_t i = 0; i < SETTINGS_COUNT; i++) {
-		distance = name_distance(name, rows[i].name);
-		if (distance < best && distance <= strlen(rows[i].name) / 3) {
+		size_t len = strlen(rows[i].name);
+		size_t distance = name_distance(name, n, rows[i].name, len);
+
+		if (distance < best && distance <= len / 3) {
 			best = distance;
 			found = rows[i].name;
 		}

@@ -9,6 +9,7 @@
 #include "common/base64.h"
 #include "common/buf.h"
 #include "common/clock.h"
+#include "common/distance.h"
 #include "common/fdio.h"
 #include "common/ulid.h"
 #include "t/unit/tap.h"
@@ -99,6 +100,40 @@ test_clock(void)
 }
 
 static void
+test_distance(void)
+{
+	static const struct {
+		const char *a, *b;
+		size_t want;
+	} rows[] = {
+		{ "", "", 0 },
+		{ "", "abc", 3 },
+		{ "maxRuns", "maxruns", 0 },
+		{ "maxRuns", "maxRun", 1 },
+		{ "maxRun", "mxRuns", 2 },
+		{ "kitten", "sitting", 3 },
+		{ "ab", "ba", 2 },
+	};
+	char longer[DISTANCE_MAX_BYTES + 1];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		size_t na = strlen(rows[i].a), nb = strlen(rows[i].b);
+
+		is_int(name_distance(rows[i].a, na, rows[i].b, nb),
+		    rows[i].want, rows[i].b);
+		is_int(name_distance(rows[i].b, nb, rows[i].a, na),
+		    rows[i].want, "and the other way round");
+	}
+	memset(longer, 'x', sizeof(longer));
+	is_int(name_distance(
+		   longer, DISTANCE_MAX_BYTES, longer + 1, DISTANCE_MAX_BYTES),
+	    0, "as long as may be");
+	ok(name_distance(longer, sizeof(longer), "x", 1) == SIZE_MAX &&
+		name_distance("x", 1, longer, sizeof(longer)) == SIZE_MAX,
+	    "too long");
+}
+
+static void
 test_fd_passing(void)
 {
 	int sv[2], p[2], got[2] = { -1, -1 }, n = 2;
@@ -151,6 +186,7 @@ main(void)
 	test_buf();
 	test_base64();
 	test_clock();
+	test_distance();
 	test_fd_passing();
 	return done_testing();
 }
