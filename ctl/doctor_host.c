@@ -148,11 +148,15 @@ void
 doctor_kernel(struct doctor *d)
 {
 	struct utsname u;
-	unsigned major = 0, minor = 0;
+	unsigned long major, minor = 0;
+	char *rest;
 	char line[256];
 
-	if (uname(&u) == -1 || sscanf(u.release, "%u.%u", &major, &minor) != 2)
+	if (uname(&u) == -1)
 		return;
+	major = strtoul(u.release, &rest, 10);
+	if (*rest == '.')
+		minor = strtoul(rest + 1, NULL, 10);
 	if (major < 5 || (major == 5 && minor < 11))
 		doctor_say(d, DOCTOR_FAIL, "kernel",
 		    "a kernel of 5.11 or later is needed", "Linux %s",
@@ -262,13 +266,19 @@ static bool
 uids_mapped(unsigned long first, unsigned long last)
 {
 	FILE *f = fopen("/proc/self/uid_map", "re");
-	unsigned long in, out, n;
+	unsigned long inside, count;
+	char line[128], *rest;
 	bool found = false;
 
 	if (f == NULL)
 		return true;
-	while (!found && fscanf(f, "%lu %lu %lu", &in, &out, &n) == 3)
-		found = first >= in && last - in < n;
+	/* Each line: first uid inside, first uid outside, how many. */
+	while (!found && fgets(line, sizeof(line), f) != NULL) {
+		inside = strtoul(line, &rest, 10);
+		strtoul(rest, &rest, 10);
+		count = strtoul(rest, NULL, 10);
+		found = first >= inside && last - inside < count;
+	}
 	fclose(f);
 	return found;
 }

@@ -222,6 +222,7 @@ doctor_limits(struct doctor *d)
 void
 doctor_memory(struct doctor *d)
 {
+	static const char available[] = "MemAvailable:";
 	int64_t runs = d->settings.maxConcurrentRuns, bytes;
 	long long kb = -1;
 	char line[256], have[32], want[32];
@@ -230,8 +231,8 @@ doctor_memory(struct doctor *d)
 	if (f == NULL)
 		return;
 	while (kb == -1 && fgets(line, sizeof(line), f) != NULL)
-		if (sscanf(line, "MemAvailable: %lld kB", &kb) != 1)
-			kb = -1;
+		if (strncmp(line, available, strlen(available)) == 0)
+			kb = strtoll(line + strlen(available), NULL, 10);
 	fclose(f);
 	if (kb == -1)
 		return;

@@ -200,6 +200,15 @@ my $good = "$top/templates/batch_extract_pages.lua";
 is $rc, 0, 'a good template';
 like $out, qr/is a good template$/, '... is praised';
 like $out, qr/^\Q$good\E:\d+: warning: id: .*is installed$/m, '... with a doubt';
+{
+	open my $f, '<', "$top/man/browsertask-templates.7" or die "page: $!";
+	my $page = do { local $/; <$f> };
+	my ($example) = $page =~ /^\.Sh EXAMPLES.*?^\.Bd.*?\n(.*?)^\.Ed/ms;
+	$example =~ s/\\e/\\/g;
+	($rc, $out) = ctl('template', 'check', spew('example.lua', $example));
+	is $out, "$dir/example.lua: find_text 1.0.0 is a good template\n",
+	    "the manual's example is one, without a doubt";
+}
 my %bad = (
 	'syntax' => [ "local x = 1\nlocal y =\n", qr/:3: error: .*<eof>/ ],
 	'running' => [ "local t\n\nreturn { t.x }\n",
