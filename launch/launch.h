@@ -40,9 +40,10 @@
 #include "common/ulid.h"
 
 /*
- * The status supervisord ends with when its state directory cannot be used:
- * another start would find the same.
+ * The statuses supervisord ends with when its state directory cannot be used,
+ * or the system allows it too little: another start would find the same.
  */
+#define LAUNCH_EXIT_SYSTEM   71
 #define LAUNCH_EXIT_STORE    74
 
 #define LAUNCH_MAGIC         0x6274736bU

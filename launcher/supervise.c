@@ -113,11 +113,30 @@ process_forget(struct supervise *s)
 	s->pid = 0;
 }
 
+/* The launcher's exit code where another start is of no use, else 0. */
+static int
+final_code(const struct supervise *s, int status)
+{
+	if (!WIFEXITED(status))
+		return 0;
+	if (WEXITSTATUS(status) == LAUNCH_EXIT_STORE) {
+		log_err("the state directory %s cannot be used: mend what "
+			"supervisord says above, or name another one with -s",
+		    s->env->dirs->state);
+		return EXIT_CANNOT_USE;
+	}
+	if (WEXITSTATUS(status) == LAUNCH_EXIT_SYSTEM) {
+		log_err("supervisord cannot run here: mend what it says above");
+		return EXIT_SYSTEM;
+	}
+	return 0;
+}
+
 static void
 on_exit_of_it(evutil_socket_t fd, short what, void *arg)
 {
 	struct supervise *s = arg;
-	int status;
+	int status, code;
 
 	if (waitpid(s->pid, &status, WNOHANG) != s->pid)
 		return;
@@ -126,13 +145,10 @@ on_exit_of_it(evutil_socket_t fd, short what, void *arg)
 		!(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM)))
 		log_end(status);
 	process_forget(s);
-	if (!s->stopping && WIFEXITED(status) &&
-	    WEXITSTATUS(status) == LAUNCH_EXIT_STORE) {
-		log_err("the state directory %s cannot be used: mend what "
-			"supervisord says above, or name another one with -s",
-		    s->env->dirs->state);
+	code = s->stopping ? 0 : final_code(s, status);
+	if (code != 0) {
 		s->stopping = true;
-		s->cb->given_up(s->cb->arg, EXIT_CANNOT_USE);
+		s->cb->given_up(s->cb->arg, code);
 		return;
 	}
 	s->cb->ended(s->cb->arg);

@@ -126,8 +126,11 @@ reserve_descriptors(struct settings *settings)
 		limit.rlim_cur = FD_WANTED;
 	if (setrlimit(RLIMIT_NOFILE, &limit) == -1)
 		fatal("RLIMIT_NOFILE: %s", strerror(errno));
-	if (limit.rlim_cur <= FD_RESERVE)
-		fatal("at least %d descriptors are needed", FD_RESERVE + 1);
+	if (limit.rlim_cur <= FD_RESERVE) {
+		log_err("at least %d descriptors are needed (RLIMIT_NOFILE)",
+		    FD_RESERVE + 1);
+		exit(LAUNCH_EXIT_SYSTEM);
+	}
 	reload_fit(settings, (int64_t)limit.rlim_cur - FD_RESERVE);
 }
 

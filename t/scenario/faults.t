@@ -86,6 +86,7 @@ sub nothing_left {
 # every root may do this to others: the process's own uid may.
 sub limit {
 	my ($target, $what, $value) = @_;
+	$value .= ':' if $value !~ /:/;
 	my $pid = fork() // die "fork: $!\n";
 
 	if ($pid == 0) {
@@ -93,7 +94,7 @@ sub limit {
 		$) = "$gid $gid";
 		POSIX::setgid($gid);
 		POSIX::setuid($uid);
-		exec 'prlimit', '--pid', $target, "--$what=$value:"
+		exec 'prlimit', '--pid', $target, "--$what=$value"
 		    or POSIX::_exit(127);
 	}
 	waitpid $pid, 0;
@@ -405,6 +406,15 @@ sub test_descriptors {
 	is($c->call('profile.get')->{pid}, $pid, 'the others do not');
 	limit($pid, 'nofile', 4096);
 	is($late->answer($hello)->{proto}, 1, 'until there is a descriptor');
+
+	# Below what it needs at all there is no sense in starting it again.
+	ok(limit($i->{pid}, 'nofile', '400:400'), 'far too few for ever');
+	kill 'KILL', $pid;
+	is($i->wait(30), 71 << 8, 'far too few: exit 71');
+	has($i->log, 'at least 513 descriptors are needed (RLIMIT_NOFILE)',
+		'said in words');
+	has($i->log, 'supervisord cannot run here: mend what it says above',
+		'with advice');
 	nothing_left($i, 'descriptors');
 }
 
