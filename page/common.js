@@ -84,11 +84,57 @@ function parentOf(el) {
   return el.parentElement || (el.getRootNode() && el.getRootNode().host) || null;
 }
 
+// A form has a property for each field that is named in it, and the document
+// for some of what is named in it, even where that hides what is used here.
+const OF_ELEMENTS = ["attributes", "checkVisibility", "childElementCount", "childNodes", "children",
+  "closest", "firstChild", "getAttribute", "getBoundingClientRect", "getRootNode", "hasAttribute",
+  "localName", "matches", "nextSibling", "nodeType", "ownerDocument", "parentElement", "parentNode",
+  "querySelector", "querySelectorAll", "shadowRoot", "tagName", "textContent"];
+const OF_DOCUMENTS = ["body", "createTreeWalker", "documentElement", "getElementById",
+  "getElementsByTagName", "querySelector", "querySelectorAll", "title"];
+
+// Takes such names away; the function that is returned gives them back.
+function bareNames() {
+  const {querySelectorAll, getElementsByTagName} = Document.prototype;
+  const {getAttribute, setAttribute, removeAttribute} = Element.prototype;
+  const taken = [];
+  const bare = (owner, names) => {
+    for (const name of names) {
+      if (!Object.hasOwn(owner, name))
+        continue;
+      for (const el of querySelectorAll.call(document, `[name=${name}],[id=${name}]`)) {
+        for (const key of ["name", "id"]) {
+          if (getAttribute.call(el, key) !== name)
+            continue;
+          removeAttribute.call(el, key);
+          taken.push(() => setAttribute.call(el, key, name));
+        }
+        // A form remembers the names of a field until it is no field of it.
+        const form = getAttribute.call(el, "form");
+        setAttribute.call(el, "form", "");
+        if (form === null)
+          removeAttribute.call(el, "form");
+        else
+          setAttribute.call(el, "form", form);
+      }
+    }
+  };
+  bare(document, OF_DOCUMENTS);
+  for (const form of [...getElementsByTagName.call(document, "form")].slice(0, 100))
+    bare(form, OF_ELEMENTS);
+  return () => taken.forEach((give) => give());
+}
+
 function extract(o) {
   const out = {};
-  for (const part of ["pageInfo", "content", "readability"]) {
-    if (o[part])
-      out[part] = o[part](o);
+  const giveBack = bareNames();
+  try {
+    for (const part of ["pageInfo", "content", "readability"]) {
+      if (o[part])
+        out[part] = o[part](o);
+    }
+  } finally {
+    giveBack();
   }
   return out;
 }

@@ -31,6 +31,11 @@ my %page = (
 	    . 'Array.prototype.push = JSON.stringify = Promise = null;'
 	    . 'document.querySelectorAll = Element.prototype.getAttribute ='
 	    . 'null</script>',
+	named => '<title>Named</title><form name=querySelectorAll></form>'
+	    . '<img name=body><img name=title><form id=f><p>a text'
+	    . join('', map { "<input name=$_>" } qw(getAttribute localName
+		parentElement checkVisibility closest textContent firstChild
+		nextSibling getRootNode id)) . '</form><p>more',
 	questions => '<title>Questions</title><p>text<script>'
 	    . 'for (;;) { confirm("a"); prompt("b") }</script>',
 	deep => '<title>Deep</title>' . '<div>' x 20000 . 'bottom',
@@ -224,6 +229,7 @@ sub odd {
 		[ own('surrogates'), "a\x{fffd}b",
 			qr/^t \x{fffd} \x{fffd} end$/ ],
 		[ own('robbed'), 'Robbed', qr/^still there$/ ],
+		[ own('named'), 'Named', qr/^a text\nmore$/ ],
 		[ own('questions'), 'Questions', qr/^text$/ ],
 		[ own('deep'), 'Deep', qr/^bottom$/ ],
 		[ own('tofile'), 'To a file', qr/^text$/ ],
