@@ -228,7 +228,7 @@ clients_check_queues(struct clients *cs)
 		if (longest == NULL || c->queued > longest->queued)
 			longest = c;
 	}
-	if (cs->queued <= most)
+	if (longest == NULL || cs->queued <= most)
 		return;
 	log_warn(
 	    "clients leave %zu bytes unread, more than %zu", cs->queued, most);
