@@ -422,6 +422,53 @@ test_schema(void)
 	store_free(&none);
 }
 
+struct number {
+	const char *name;
+	int64_t value;
+	int result;
+};
+
+static int
+number_put(struct store_txn *txn, void *arg)
+{
+	const struct number *n = arg;
+	int rc = store_number_put(txn, n->name, n->value);
+
+	return rc == STORE_OK ? n->result : rc;
+}
+
+static int64_t
+number_of(struct store *s, const char *name)
+{
+	int64_t value = -1;
+
+	is_int(store_number_get(fx_read(s), name, &value), STORE_OK, name);
+	store_read_end(s);
+	return value;
+}
+
+static void
+test_numbers(void)
+{
+	struct number big = { "big", INT64_MAX, STORE_OK };
+	struct number small = { "small", INT64_MIN, STORE_OK };
+	struct number refused = { "big", 7, STORE_EXISTS };
+	struct store *s;
+
+	fx_new();
+	s = fx_open();
+	is_int(number_of(s, "big"), 0, "0 until it is written");
+	is_int(fx_write(s, number_put, &big), STORE_OK, "written");
+	is_int(fx_write(s, number_put, &small), STORE_OK, "another");
+	is_int(fx_write(s, number_put, &refused), STORE_EXISTS, "refused");
+	store_free(&s);
+	s = fx_open();
+	ok(number_of(s, "big") == INT64_MAX, "kept, and not what was refused");
+	ok(number_of(s, "small") == INT64_MIN, "each by its name");
+	is_int(number_of(s, "bi"), 0, "not by its beginning");
+	store_free(&s);
+}
+
 static void
 test_digest(void)
 {
@@ -486,6 +533,7 @@ main(void)
 	test_damage();
 	test_misplaced();
 	test_schema();
+	test_numbers();
 	test_digest();
 	test_manual();
 	return done_testing();
