@@ -75,7 +75,7 @@ serve(struct evhttp_request *req, void *arg)
 static int
 serve_start(struct evhttp **ret_http)
 {
-	struct sockaddr_in sin;
+	struct sockaddr_in sin = { 0 };
 	socklen_t len = sizeof(sin);
 	struct evhttp_bound_socket *sock;
 
