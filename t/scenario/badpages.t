@@ -325,11 +325,11 @@ sub test_ends {
 # A page whose renderer dies at every attempt; the next is read.
 sub test_renderer {
 	my ($i, $c) = @_;
-	my $url = $site->url('/trickle?ms=60000&crash');
+	my $url = $site->url('/trickle?ms=60000&crash=1');
 	my $r = batch($c, [ $url, $site->url('/login') ], { mode => 'async' },
 		concurrency => 1);
 	my $asked = sub { my %n = $site->fetched;
-		return $n{'/trickle?ms=60000&crash'} // 0 };
+		return $n{'/trickle?ms=60000&crash=1'} // 0 };
 
 	for my $n (1, 2) {
 		my $over = sub { return $asked->() > $n
