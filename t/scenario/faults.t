@@ -333,9 +333,13 @@ sub test_full_map {
 	my @urls = map { 'http://127.0.0.1:1/' . 'x' x 2000 . $_ } 1 .. 1000;
 	my ($r, @queued);
 
-	done($c, $held, 1);
 	open(my $fh, '<', "/proc/$pid/status");
-	my ($kib) = grep { defined } map { /^VmSize:\s+(\d+)/ } <$fh>;
+	my ($kib) = map { /^VmSize:\s+(\d+)/ ? $1 : () } <$fh>;
+	if ($kib > 1 << 30) {
+		$i->stop;
+		plan skip_all => 'a sanitizer cannot do with fewer addresses';
+	}
+	done($c, $held, 1);
 	ok(limit($pid, 'as', ($kib << 10) + (48 << 20)),
 		'the map cannot be made larger');
 	for my $n (1 .. 60) {

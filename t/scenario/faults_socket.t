@@ -106,6 +106,13 @@ sub next_succeeds {
 	    or diag explain $r;
 }
 
+# A sanitizer keeps what was freed for a while.
+my $times = do {
+	open(my $fh, '<', "/proc/$pid/status");
+	my ($kib) = map { /^VmSize:\s+(\d+)/ ? $1 : () } <$fh>;
+	$kib > 1 << 30 ? 10 : 1;
+};
+
 sub resident_kib {
 	open(my $fh, '<', "/proc/$pid/status") or return 0;
 	my ($kib) = map { /^RssAnon:\s+(\d+)/ ? $1 : () } <$fh>;
@@ -244,7 +251,7 @@ subtest 'garbage' => sub {
 	is($stuck, 0, 'every connection ends');
 	alive('garbage');
 	my $grown = resident_kib() - $before;
-	cmp_ok($grown, '<', 8192, "grown by $grown KiB");
+	cmp_ok($grown, '<', 8192 * $times, "grown by $grown KiB");
 	emptied('garbage');
 	# Among what was mutated some is right: it was drained.
 	ok($c->call('service.resume', {}), 'garbage: goes on');
@@ -303,7 +310,7 @@ subtest 'many that do not read' => sub {
 	like($i->log, qr/clients leave (\d+) bytes unread, more than $limit/,
 		'as the log says');
 	my $kib = resident_kib();
-	cmp_ok($kib, '<', 160 << 10, "$kib KiB in memory");
+	cmp_ok($kib, '<', $times * (160 << 10), "$kib KiB in memory");
 	alive('do not read');
 	my @whole = grep {
 		$_->{sock}->blocking(1);
@@ -349,7 +356,7 @@ subtest 'a thousand clients' => sub {
 	undef @many;
 	emptied('a thousand');
 	my $kib = resident_kib();
-	cmp_ok($kib, '<', 64 << 10, "$kib KiB in memory");
+	cmp_ok($kib, '<', $times * (64 << 10), "$kib KiB in memory");
 	next_succeeds('a thousand');
 };
 
