@@ -2,8 +2,8 @@
 // world from the moment the document is committed, so it waits for load inside
 // the page. Answers {url, status, mime, redirected, partial, ran, quietMs}: ran,
 // whether there are scripts, the last the time that waiting for quiet took;
-// and, where read is given, doc: what
-// that gave of the stable page, or failed: why it gave nothing.
+// and, where read is given, doc: what that gave of the stable page, or failed:
+// why it gave nothing.
 //
 // Loaded: the load event; or, when something hangs, graceMs after
 // DOMContentLoaded (half of it when nothing at all arrived meanwhile); or, when
@@ -19,7 +19,13 @@
 (function (o, read) {
   const QUIET_MS = 150;
   const SEEN_MS = 40;
-  const doc = document;
+  // An image may be named like a property of the document, and hides it.
+  const doc = new Proxy(document, {
+    get(target, name) {
+      const value = Reflect.get(Document.prototype, name, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
   const now = () => performance.now();
   const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
   // A window that is not drawn gets no frames; it must not wait for ever.
@@ -85,7 +91,7 @@
     const watch = new MutationObserver(() => {
       last = now();
     });
-    watch.observe(doc, {subtree: true, childList: true, attributes: true, characterData: true});
+    watch.observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
     const start = now();
     await frame();
     await frame();

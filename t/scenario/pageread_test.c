@@ -79,6 +79,13 @@ static void
 test_hostile(struct page *p)
 {
 	is_int(visit_url(p,
+		   "data:text/html,<title>T</title><img%20name=readyState>"
+		   "<img%20name=querySelector><form%20name=body></form>"
+		   "<form%20name=scripts></form><p>words<script>1</script>",
+		   4000),
+	    PAGE_OK, "names that hide what the document has");
+	ok(!visit.partial, "do not hide that it was loaded");
+	is_int(visit_url(p,
 		   "data:text/html,<title>T</title><p>words</p><script>"
 		   "Element.prototype.checkVisibility=document.querySelectorAll"
 		   "=Object.keys=()=>{throw%201}</script>",
