@@ -41,8 +41,7 @@ t/scenario/find_text.lua: man/browsertask-templates.7
 	    sed -n '/^local template = {/,/^\.Ed/{/^\.Ed/q;s/\\e/\\/g;p;}' \
 	    $(srcdir)/man/browsertask-templates.7 >$@.tmp && mv $@.tmp $@
 
-t/scenario/exampleworker-exampleworker.$(OBJEXT): \
-    t/scenario/find_text.lua.inc
+BUILT_SOURCES += t/scenario/find_text.lua.inc
 CLEANFILES += t/scenario/find_text.lua t/scenario/find_text.lua.inc
 
 # Prints what tables.pl puts into the pages: a tool of maintainers.
