@@ -230,8 +230,6 @@ bool frames_check(struct page *);
 /* Makes the isolated world of the current document, then goes on by op. */
 void script_need_world(struct page *);
 void script_on_world(struct page *);
-/* Adds JSON text to an expression that is itself inside a JSON string. */
-bool script_add_json_text(struct buf *, const char *, size_t len);
 /*
  * The extraction that p->extract_opts ask for, as "parts return extract(opts)",
  * the body of a JavaScript function inside a JSON string. Fills iov from n on,

@@ -14,21 +14,6 @@
 
 #define EVAL_SOURCE_MAX ((size_t)1 << 20)
 
-bool
-script_add_json_text(struct buf *b, const char *text, size_t len)
-{
-	size_t from = 0;
-
-	for (size_t i = 0; i < len; i++) {
-		if (text[i] != '"' && text[i] != '\\')
-			continue;
-		if (!buf_add(b, text + from, i - from) || !buf_add(b, "\\", 1))
-			return false;
-		from = i;
-	}
-	return buf_add(b, text + from, len - from);
-}
-
 enum page_status
 script_failure(struct json_span result, char *dst, size_t size)
 {

@@ -147,19 +147,22 @@ load_on_stable(struct cdp *cdp, const struct cdp_reply *r, void *arg)
 		load_on_caught_up(p->browser->cdp, r, p);
 }
 
-void
-load_on_world(struct page *p)
+/* What the script is called with, up to the end of the arguments. */
+static void
+load_add_arguments(const struct page *p, struct buf *b)
 {
 	const struct page_load *l = &p->load;
-	struct buf args, text;
 	struct json_writer w;
-	char head[160], tail[SCRIPT_EXTRACT_TAIL];
-	struct iovec iov[8 + SCRIPT_EXTRACT_IOV];
-	int n = 0;
 
-	buf_init(&args, PAGE_URL_MAX_BYTES * 6 + 256);
-	buf_init(&text, PAGE_URL_MAX_BYTES * 12 + 256);
-	json_writer_init(&w, &args);
+	json_writer_init(&w, b);
+	json_write_begin_object(&w);
+	json_put_int64(&w, "executionContextId", p->context);
+	json_put_bool(&w, "returnByValue", true);
+	json_put_bool(&w, "awaitPromise", true);
+	json_write_key(&w, "arguments");
+	json_write_begin_array(&w);
+	json_write_begin_object(&w);
+	json_write_key(&w, "value");
 	json_write_begin_object(&w);
 	json_put_str(&w, "asked", l->asked);
 	json_put_int64(&w, "graceMs", l->opts.load_grace_ms);
@@ -169,23 +172,37 @@ load_on_world(struct page *p)
 	json_put_bool(&w, "again", l->quiet_by_ms != 0);
 	json_put_bool(&w, "scripts", !p->scripts_off);
 	json_write_end_object(&w);
-	(void)script_add_json_text(&text, (const char *)args.data, args.len);
-	iov[n].iov_base = head;
-	iov[n++].iov_len = (size_t)snprintf(head, sizeof(head),
-	    "{\"contextId\":%lld,\"returnByValue\":true,\"awaitPromise\":true,"
-	    "\"expression\":\"",
-	    (long long)p->context);
+	json_write_end_object(&w);
+	json_write_end_array(&w);
+}
+
+/*
+ * The source is the same for every page: the browser keeps what it compiled of
+ * it, which saves a fifth of the time of a page.
+ */
+void
+load_on_world(struct page *p)
+{
+	const struct page_load *l = &p->load;
+	char tail[SCRIPT_EXTRACT_TAIL];
+	struct iovec iov[8 + SCRIPT_EXTRACT_IOV];
+	struct buf head;
+	int n = 0;
+
+	buf_init(&head, PAGE_URL_MAX_BYTES * 6 + 512);
+	load_add_arguments(p, &head);
+	iov[n++] = (struct iovec){ head.data, head.len };
+	iov[n++] =
+	    SCRIPT_LITERAL(",\"functionDeclaration\":\"function(o){return ");
 	iov[n++] = SCRIPT_IOV(stable);
-	iov[n++] = SCRIPT_LITERAL("(");
-	iov[n++] = (struct iovec){ text.data, text.len };
+	iov[n++] = SCRIPT_LITERAL("(o");
 	if (l->reading) {
 		iov[n++] = SCRIPT_LITERAL(",function(){");
 		n = script_add_extract(p, iov, n, tail);
 		iov[n++] = SCRIPT_LITERAL("}");
 	}
-	iov[n++] = SCRIPT_LITERAL(")\"}");
-	cdp_call(p->browser->cdp, p->session, "Runtime.evaluate", iov, n,
+	iov[n++] = SCRIPT_LITERAL(")}\"}");
+	cdp_call(p->browser->cdp, p->session, "Runtime.callFunctionOn", iov, n,
 	    l->opts.timeout_ms + PAGE_RECOVER_MS, load_on_stable, p);
-	buf_clear(&args);
-	buf_clear(&text);
+	buf_clear(&head);
 }
