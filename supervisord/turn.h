@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TURN_LATER_MS 200
+#define TURN_LATER_MS 400
 
 struct event_base;
 struct store;
