@@ -400,31 +400,23 @@ test_gone(void)
 	is_int(visit.status, PAGE_CLOSED, "closing works as ever");
 }
 
+static void
+test_all(struct page *p)
+{
+	test_navigate(p);
+	test_stable(p);
+	test_eval(p);
+	test_extract(p);
+	test_kinds(p);
+	test_demo_kinds(p);
+	test_hang();
+	test_crash();
+	test_window();
+	test_gone();
+}
+
 int
 main(void)
 {
-	const char *why = "";
-	struct page *p;
-
-	if (!visit_start(LIVE_SHELL, NULL, &why)) {
-		printf("1..0 # SKIP %s\n", why);
-		return 0;
-	}
-	ok(visit.ready, "the browser answers");
-	p = visit_open();
-	ok(p != NULL && page_is_open(p), "a tab opens");
-	if (p != NULL) {
-		test_navigate(p);
-		test_stable(p);
-		test_eval(p);
-		test_extract(p);
-		test_kinds(p);
-		test_demo_kinds(p);
-		test_hang();
-		test_crash();
-		test_window();
-		test_gone();
-	}
-	visit_end();
-	return done_testing();
+	return visit_main(LIVE_SHELL, test_all);
 }

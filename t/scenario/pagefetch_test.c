@@ -109,24 +109,17 @@ test_leave(struct page *p)
 	is_int(visit_go(p, "/corpus/1", 0), PAGE_OK, "the other tab works");
 }
 
+static void
+test_all(struct page *p)
+{
+	test_content(p);
+	test_bounds(p);
+	test_wait_stable(p);
+	test_leave(p);
+}
+
 int
 main(void)
 {
-	const char *why = "";
-	struct page *p;
-
-	if (!visit_start(LIVE_SHELL, NULL, &why)) {
-		printf("1..0 # SKIP %s\n", why);
-		return 0;
-	}
-	p = visit_open();
-	ok(p != NULL, "a tab opens");
-	if (p != NULL) {
-		test_content(p);
-		test_bounds(p);
-		test_wait_stable(p);
-		test_leave(p);
-	}
-	visit_end();
-	return done_testing();
+	return visit_main(LIVE_SHELL, test_all);
 }

@@ -190,25 +190,18 @@ test_popups(struct page *p)
 	ok(visit.warnings <= warnings + 1, "and warned of once");
 }
 
+static void
+test_all(struct page *p)
+{
+	test_quiet_frame(p);
+	test_dialogs(p);
+	test_popups(p);
+	test_crash(p);
+	test_hang(p);
+}
+
 int
 main(void)
 {
-	const char *why = "";
-	struct page *p;
-
-	if (!visit_start(LIVE_SHELL, NULL, &why)) {
-		printf("1..0 # SKIP %s\n", why);
-		return 0;
-	}
-	p = visit_open();
-	ok(p != NULL, "a tab opens");
-	if (p != NULL) {
-		test_quiet_frame(p);
-		test_dialogs(p);
-		test_popups(p);
-		test_crash(p);
-		test_hang(p);
-	}
-	visit_end();
-	return done_testing();
+	return visit_main(LIVE_SHELL, test_all);
 }

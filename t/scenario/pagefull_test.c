@@ -66,24 +66,16 @@ test_spin(void)
 	is_int(visit.stuck, 0, "nothing was stuck");
 }
 
+static void
+test_all(struct page *p)
+{
+	test_pages(p);
+	test_trouble(p);
+	test_spin();
+}
+
 int
 main(void)
 {
-	const char *why = "";
-	struct page *p;
-
-	if (!visit_start(LIVE_FULL, NULL, &why)) {
-		printf("1..0 # SKIP %s\n", why);
-		return 0;
-	}
-	ok(visit.ready, "the browser answers");
-	p = visit_open();
-	ok(p != NULL, "a tab opens");
-	if (p != NULL) {
-		test_pages(p);
-		test_trouble(p);
-		test_spin();
-	}
-	visit_end();
-	return done_testing();
+	return visit_main(LIVE_FULL, test_all);
 }

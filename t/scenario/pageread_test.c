@@ -97,24 +97,17 @@ test_hostile(struct page *p)
 	is_int(visit.status, PAGE_OK, "is read all the same");
 }
 
+static void
+test_all(struct page *p)
+{
+	test_same(p);
+	test_late(p);
+	test_nothing(p);
+	test_hostile(p);
+}
+
 int
 main(void)
 {
-	const char *why = "";
-	struct page *p;
-
-	if (!visit_start(LIVE_SHELL, NULL, &why)) {
-		printf("1..0 # SKIP %s\n", why);
-		return 0;
-	}
-	p = visit_open();
-	ok(p != NULL, "a tab opens");
-	if (p != NULL) {
-		test_same(p);
-		test_late(p);
-		test_nothing(p);
-		test_hostile(p);
-	}
-	visit_end();
-	return done_testing();
+	return visit_main(LIVE_SHELL, test_all);
 }

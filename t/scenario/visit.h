@@ -12,6 +12,7 @@
 #include "live.h"
 #include "page/browser.h"
 #include "page/page.h"
+#include "t/unit/tap.h"
 
 struct event_base;
 
@@ -69,5 +70,28 @@ void visit_extract(struct page *, struct page_extract_options);
 
 /* Whether the member of visit.json that names lead to is want, as text. */
 bool visit_json_is(const char *path, const char *want);
+
+/*
+ * A whole test program: starts both, runs the tests with a tab, ends. Returns
+ * what main() shall. In here since each source of a test counts for itself.
+ */
+static inline int
+visit_main(enum live_program program, void (*tests)(struct page *))
+{
+	const char *why = "";
+	struct page *p;
+
+	if (!visit_start(program, NULL, &why)) {
+		printf("1..0 # SKIP %s\n", why);
+		return 0;
+	}
+	ok(visit.ready, "the browser answers");
+	p = visit_open();
+	ok(p != NULL && page_is_open(p), "a tab opens");
+	if (p != NULL)
+		tests(p);
+	visit_end();
+	return done_testing();
+}
 
 #endif
