@@ -29,6 +29,10 @@ send_begin(struct task *t)
 	ipc_set_str(&p, F_RESOURCES, t->text_only ? "text" : "all");
 	ipc_set_int(&p, F_MAX_TABS, t->sup->settings.maxTabsPerSession);
 	ipc_set_int(&p, F_MEMORY_BYTES, t->sup->settings.templateMemoryBytes);
+	ipc_set_bool(&p, F_KEEP, false);
+	ipc_set_bool(&p, F_TAKEOVER, false);
+	ipc_set_bool(&p, F_STATE, false);
+	ipc_set_bool(&p, F_SECRETS, false);
 	return worker_send(t->worker, &p);
 }
 

@@ -208,6 +208,10 @@ send_run(struct drive *d)
 	ipc_set_str(&p, F_RESOURCES, "text");
 	ipc_set_int(&p, F_MAX_TABS, 20);
 	ipc_set_int(&p, F_MEMORY_BYTES, 64 << 20);
+	ipc_set_bool(&p, F_KEEP, false);
+	ipc_set_bool(&p, F_TAKEOVER, false);
+	ipc_set_bool(&p, F_STATE, false);
+	ipc_set_bool(&p, F_SECRETS, false);
 	send_note(d, &p);
 	chan_set_phase(d->chan, PEER_RUN);
 	if (d->breach) {
