@@ -24,6 +24,9 @@ static bool check_reaped(const struct launch_msg *);
 static bool check_failed(const struct launch_msg *);
 static bool check_start(const struct launch_msg *);
 static bool check_setting(const struct launch_msg *);
+static bool check_worker(const struct launch_msg *);
+static bool check_profile(const struct launch_msg *);
+static bool check_no_cell(const struct launch_msg *);
 
 static const struct launch_row {
 	const char *name;
@@ -53,10 +56,34 @@ static const struct launch_row {
 	[LAUNCH_START] = { "START", LINK(LAUNCH_TO_CELL), 0, check_start },
 	[LAUNCH_UP] = { "UP", LINK(LAUNCH_FROM_CELL), 0, check_nothing },
 	[LAUNCH_FAILED] = { "FAILED", LINK(LAUNCH_FROM_CELL), 0, check_failed },
-	[LAUNCH_WORKER_EXITED] = { "WORKER_EXITED", LINK(LAUNCH_FROM_CELL), 0,
+	[LAUNCH_WORKER_EXITED] = { "WORKER_EXITED",
+	    LINK(LAUNCH_TO_SUPERVISORD) | LINK(LAUNCH_FROM_CELL), 0,
 	    check_nothing },
 	[LAUNCH_SETTING] = { "SETTING", LINK(LAUNCH_TO_SUPERVISORD), 0,
 	    check_setting },
+	[LAUNCH_WORKER] = { "WORKER", LINK(LAUNCH_FROM_SUPERVISORD), 0,
+	    check_worker },
+	[LAUNCH_WORKER_START] = { "WORKER_START", LINK(LAUNCH_TO_CELL), 1,
+	    check_no_cell },
+	[LAUNCH_WORKER_READY] = { "WORKER_READY", LINK(LAUNCH_TO_SUPERVISORD),
+	    1, check_nothing },
+	[LAUNCH_KILL_WORKER] = { "KILL_WORKER",
+	    LINK(LAUNCH_FROM_SUPERVISORD) | LINK(LAUNCH_TO_CELL), 0,
+	    check_nothing },
+	[LAUNCH_FORGET] = { "FORGET", LINK(LAUNCH_FROM_SUPERVISORD), 0,
+	    check_profile },
+	[LAUNCH_KNOWN] = { "KNOWN", LINK(LAUNCH_FROM_SUPERVISORD), 0,
+	    check_profile },
+	[LAUNCH_PURGE] = { "PURGE", LINK(LAUNCH_FROM_SUPERVISORD), 0,
+	    check_no_cell },
+	[LAUNCH_SECRET] = { "SECRET", LINK(LAUNCH_FROM_SUPERVISORD), 1,
+	    check_no_cell },
+	[LAUNCH_SECRET_DROP] = { "SECRET_DROP", LINK(LAUNCH_FROM_SUPERVISORD),
+	    0, check_no_cell },
+	[LAUNCH_SECRET_GIVE] = { "SECRET_GIVE", LINK(LAUNCH_FROM_SUPERVISORD),
+	    0, check_nothing },
+	[LAUNCH_SECRET_FEED] = { "SECRET_FEED", LINK(LAUNCH_TO_CELL), 1,
+	    check_no_cell },
 };
 
 static const char *const launch_causes[LAUNCH_CAUSE__MAX] = {
@@ -64,6 +91,7 @@ static const char *const launch_causes[LAUNCH_CAUSE__MAX] = {
 	[LAUNCH_KILLED] = "killed",
 	[LAUNCH_CELL_DIED] = "cell died",
 	[LAUNCH_SPAWN_FAILED] = "spawn failed",
+	[LAUNCH_BROWSER_ENDED] = "browser ended",
 };
 
 static bool
@@ -91,13 +119,20 @@ is_name(const char *s, size_t size)
 	return true;
 }
 
+/* A worker that describes has no browser; what is kept is one. */
+static bool
+check_flags(uint32_t flags)
+{
+	return (flags & ~(unsigned int)SPAWN__ALL) == 0 &&
+	    ((flags & SPAWN_KEEP) == 0 || (flags & SPAWN_BROWSER) != 0);
+}
+
 static bool
 check_spawn(const struct launch_msg *m)
 {
 	const struct launch_spawn *s = &m->u.spawn;
 
-	return (s->flags & ~(unsigned int)SPAWN__ALL) == 0 &&
-	    s->worker_slot < LAUNCH_WORKER_SLOTS &&
+	return check_flags(s->flags) && s->worker_slot < LAUNCH_WORKER_SLOTS &&
 	    s->browser_slot < LAUNCH_BROWSER_SLOTS &&
 	    is_name(s->profile, sizeof(s->profile)) &&
 	    is_name(s->name, sizeof(s->name));
@@ -127,8 +162,8 @@ check_start(const struct launch_msg *m)
 {
 	const struct launch_start *s = &m->u.start;
 
-	return (s->flags & ~(unsigned int)SPAWN__ALL) == 0 &&
-	    s->browser < LAUNCH_BROWSER__MAX && s->change_ids <= 1 &&
+	return check_flags(s->flags) && s->browser < LAUNCH_BROWSER__MAX &&
+	    s->change_ids <= 1 &&
 	    terminated(s->profile_dir, sizeof(s->profile_dir));
 }
 
@@ -138,6 +173,27 @@ check_setting(const struct launch_msg *m)
 	return m->cell_id == 0 &&
 	    terminated(m->u.setting.name, sizeof(m->u.setting.name)) &&
 	    terminated(m->u.setting.value, sizeof(m->u.setting.value));
+}
+
+static bool
+check_worker(const struct launch_msg *m)
+{
+	return is_name(m->u.worker.name, sizeof(m->u.worker.name));
+}
+
+static bool
+check_no_cell(const struct launch_msg *m)
+{
+	return m->cell_id == 0;
+}
+
+static bool
+check_profile(const struct launch_msg *m)
+{
+	const struct launch_profile *p = &m->u.profile;
+
+	return m->cell_id == 0 && p->name[0] != '\0' &&
+	    is_name(p->name, sizeof(p->name));
 }
 
 static bool

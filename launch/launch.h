@@ -13,13 +13,26 @@
  *                             KILL            -
  *                             CHECK           -
  *                             SERVING         -
+ *                             WORKER          -
+ *                             KILL_WORKER     -
+ *                             FORGET          -
+ *                             KNOWN           -
+ *                             PURGE           -
+ *                             SECRET          sealed memfd
+ *                             SECRET_DROP     -
+ *                             SECRET_GIVE     -
  *   launcher -> supervisord   SETTING         -
  *                             READY           worker IPC socket, log pipe
  *                             SANDBOX         -
  *                             BROWSER_EXITED  -
+ *                             WORKER_READY    worker IPC socket
+ *                             WORKER_EXITED   -
  *                             REAPED          -
  *   launcher -> cell          START           -
  *                             CHECK           -
+ *                             WORKER_START    worker's end of its IPC socket
+ *                             KILL_WORKER     -
+ *                             SECRET_FEED     sealed memfd
  *   cell -> launcher          UP              -
  *                             FAILED          -
  *                             SANDBOX         -
@@ -29,7 +42,20 @@
  * To every SPAWN belongs exactly one REAPED, sent when nothing of the cell is
  * left. READY comes before it unless the start failed. cell_id is chosen by
  * supervisord and never used twice in its life; on links of cells, and for
- * SERVING and SETTING, it is 0.
+ * messages that are not about a cell, it is 0.
+ *
+ * A cell ends with its worker. One with SPAWN_KEEP outlives its workers as long
+ * as its browser lives: supervisord is told WORKER_EXITED when a worker is
+ * gone, and may then order the next one with WORKER; WORKER_READY hands it the
+ * other end of that worker's socket. KILL_WORKER ends the worker alone. A kept
+ * cell without worker ends with its browser.
+ *
+ * A named profile is one directory, used by one cell at a time. FORGET removes
+ * it, once no cell uses it any more. PURGE removes all that no KNOWN since the
+ * start of supervisord or the last PURGE has named.
+ *
+ * SECRET hands the launcher what a run's worker alone may read; SECRET_GIVE has
+ * it fed to the worker of a cell, SECRET_DROP lets go of it.
  */
 #ifndef LAUNCH_LAUNCH_H
 #define LAUNCH_LAUNCH_H
@@ -47,7 +73,7 @@
 #define LAUNCH_EXIT_STORE    74
 
 #define LAUNCH_MAGIC         0x6274736bU
-#define LAUNCH_VERSION       1
+#define LAUNCH_VERSION       2
 #define LAUNCH_MAX_FDS       2
 #define LAUNCH_PROFILE_BYTES 64
 #define LAUNCH_PATH_BYTES    128
@@ -58,7 +84,7 @@
 #define LAUNCH_BROWSER_SLOTS 32
 #define LAUNCH_SETTLE_MS     1000
 
-/* Order of the descriptors of READY. */
+/* Order of the descriptors of READY; WORKER_READY has the first only. */
 enum {
 	LAUNCH_FD_IPC,
 	LAUNCH_FD_LOG
@@ -78,6 +104,17 @@ enum launch_type {
 	LAUNCH_FAILED,
 	LAUNCH_WORKER_EXITED,
 	LAUNCH_SETTING,
+	LAUNCH_WORKER,
+	LAUNCH_WORKER_START,
+	LAUNCH_WORKER_READY,
+	LAUNCH_KILL_WORKER,
+	LAUNCH_FORGET,
+	LAUNCH_KNOWN,
+	LAUNCH_PURGE,
+	LAUNCH_SECRET,
+	LAUNCH_SECRET_DROP,
+	LAUNCH_SECRET_GIVE,
+	LAUNCH_SECRET_FEED,
 	LAUNCH__MAX
 };
 
@@ -95,7 +132,8 @@ enum launch_flag {
 	SPAWN_DESCRIBE = 1 << 1,      /* the worker is workerd --describe */
 	SPAWN_TEXT_ONLY = 1 << 2,     /* do not load images and fonts */
 	SPAWN_FULL_CHROMIUM = 1 << 3, /* not chromium-headless-shell */
-	SPAWN__ALL = (1 << 4) - 1
+	SPAWN_KEEP = 1 << 4,          /* outlives its worker; needs a browser */
+	SPAWN__ALL = (1 << 5) - 1
 };
 
 enum launch_browser {
@@ -106,10 +144,11 @@ enum launch_browser {
 };
 
 enum launch_cause {
-	LAUNCH_WORKER_ENDED, /* status is the worker's */
-	LAUNCH_KILLED,       /* the launcher was told to, or is stopping */
-	LAUNCH_CELL_DIED,    /* status is the cell's */
-	LAUNCH_SPAWN_FAILED, /* never became READY: error and stage say why */
+	LAUNCH_WORKER_ENDED,  /* status is the worker's */
+	LAUNCH_KILLED,        /* the launcher was told to, or is stopping */
+	LAUNCH_CELL_DIED,     /* status is the cell's */
+	LAUNCH_SPAWN_FAILED,  /* never became READY: error and stage say why */
+	LAUNCH_BROWSER_ENDED, /* a kept cell's, without worker; its status */
 	LAUNCH_CAUSE__MAX
 };
 
@@ -156,6 +195,19 @@ struct launch_reaped {
 	char stage[LAUNCH_STAGE_BYTES];
 };
 
+/* The next worker of a kept cell. */
+struct launch_worker {
+	char name[LAUNCH_NAME_BYTES]; /* of its run, for log lines; or "" */
+};
+
+struct launch_profile {
+	char name[LAUNCH_PROFILE_BYTES]; /* as in SPAWN, never "" */
+};
+
+struct launch_secret {
+	struct ulid run;
+};
+
 struct launch_failed {
 	int32_t error;
 	char stage[LAUNCH_STAGE_BYTES];
@@ -192,6 +244,9 @@ struct launch_msg {
 		struct launch_failed failed;
 		struct launch_start start;
 		struct launch_setting setting;
+		struct launch_worker worker;
+		struct launch_profile profile;
+		struct launch_secret secret;
 		uint8_t room[176];
 	} u;
 };

@@ -347,6 +347,8 @@ cells_obey(struct cells *t, const struct launch_msg *m)
 
 	if (m->type == LAUNCH_SPAWN)
 		return cells_spawn(t, m);
+	if (m->type != LAUNCH_KILL && m->type != LAUNCH_CHECK)
+		return EPROTO;
 	c = cells_find(t, m->cell_id);
 	if (c == NULL)
 		return 0;

@@ -24,6 +24,7 @@ check_fields(const struct launch_msg *m, enum launch_link link)
 {
 	const struct launch_spawn *sp = &m->u.spawn;
 	const struct launch_start *st = &m->u.start;
+	const struct launch_profile *pr = &m->u.profile;
 
 	ASSERT(m->magic == LAUNCH_MAGIC && m->version == LAUNCH_VERSION);
 	ASSERT(launch_type_name((enum launch_type)m->type) != NULL);
@@ -33,9 +34,10 @@ check_fields(const struct launch_msg *m, enum launch_link link)
 		ASSERT(sp->worker_slot < LAUNCH_WORKER_SLOTS);
 		ASSERT(sp->browser_slot < LAUNCH_BROWSER_SLOTS);
 		ASSERT(sp->flags <= SPAWN__ALL);
+		ASSERT((sp->flags & SPAWN_KEEP) == 0 ||
+		    (sp->flags & SPAWN_BROWSER) != 0);
 		ASSERT(ends(sp->profile, sizeof(sp->profile)));
 		ASSERT(strpbrk(sp->profile, "/.") == NULL);
-		ASSERT(ends(sp->name, sizeof(sp->name)));
 		ASSERT(ends(sp->name, sizeof(sp->name)));
 		ASSERT(strpbrk(sp->name, "\n: ") == NULL);
 		break;
@@ -60,6 +62,22 @@ check_fields(const struct launch_msg *m, enum launch_link link)
 		ASSERT(link == LAUNCH_TO_SUPERVISORD);
 		ASSERT(ends(m->u.setting.name, sizeof(m->u.setting.name)));
 		ASSERT(ends(m->u.setting.value, sizeof(m->u.setting.value)));
+		break;
+	case LAUNCH_WORKER:
+		ASSERT(link == LAUNCH_FROM_SUPERVISORD);
+		ASSERT(ends(m->u.worker.name, sizeof(m->u.worker.name)));
+		ASSERT(strpbrk(m->u.worker.name, "\n: ") == NULL);
+		break;
+	case LAUNCH_FORGET:
+	case LAUNCH_KNOWN:
+		ASSERT(link == LAUNCH_FROM_SUPERVISORD && m->cell_id == 0);
+		ASSERT(ends(pr->name, sizeof(pr->name)));
+		ASSERT(pr->name[0] != '\0');
+		ASSERT(strpbrk(pr->name, "/.") == NULL);
+		break;
+	case LAUNCH_SECRET:
+	case LAUNCH_SECRET_FEED:
+		ASSERT(m->cell_id == 0);
 		break;
 	default:
 		break;

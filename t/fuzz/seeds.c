@@ -132,7 +132,13 @@ launch_seeds(void)
 				    (enum launch_type)type) };
 			struct launch_msg m;
 
-			launch_msg_init(&m, (enum launch_type)type, 7);
+			launch_msg_init(&m, (enum launch_type)type,
+			    type >= LAUNCH_FORGET && type <= LAUNCH_SECRET_DROP
+				? 0
+				: 7);
+			if (type == LAUNCH_FORGET || type == LAUNCH_KNOWN)
+				strlcpy(m.u.profile.name, "kept",
+				    sizeof(m.u.profile.name));
 			snprintf(name, sizeof(name), "%d-%s", link,
 			    launch_type_name((enum launch_type)type));
 			seed("launch", name, head, 2, &m, sizeof(m));

@@ -24,7 +24,47 @@ static const enum launch_link first_link[LAUNCH__MAX] = {
 	[LAUNCH_FAILED] = LAUNCH_FROM_CELL,
 	[LAUNCH_WORKER_EXITED] = LAUNCH_FROM_CELL,
 	[LAUNCH_SETTING] = LAUNCH_TO_SUPERVISORD,
+	[LAUNCH_WORKER] = LAUNCH_FROM_SUPERVISORD,
+	[LAUNCH_WORKER_START] = LAUNCH_TO_CELL,
+	[LAUNCH_WORKER_READY] = LAUNCH_TO_SUPERVISORD,
+	[LAUNCH_KILL_WORKER] = LAUNCH_FROM_SUPERVISORD,
+	[LAUNCH_FORGET] = LAUNCH_FROM_SUPERVISORD,
+	[LAUNCH_KNOWN] = LAUNCH_FROM_SUPERVISORD,
+	[LAUNCH_PURGE] = LAUNCH_FROM_SUPERVISORD,
+	[LAUNCH_SECRET] = LAUNCH_FROM_SUPERVISORD,
+	[LAUNCH_SECRET_DROP] = LAUNCH_FROM_SUPERVISORD,
+	[LAUNCH_SECRET_GIVE] = LAUNCH_FROM_SUPERVISORD,
+	[LAUNCH_SECRET_FEED] = LAUNCH_TO_CELL,
 };
+
+/* A second link of those that are passed on. */
+static const int second_link[LAUNCH__MAX] = {
+	[LAUNCH_CHECK] = 1 << LAUNCH_TO_CELL,
+	[LAUNCH_SANDBOX] = 1 << LAUNCH_FROM_CELL,
+	[LAUNCH_BROWSER_EXITED] = 1 << LAUNCH_FROM_CELL,
+	[LAUNCH_WORKER_EXITED] = 1 << LAUNCH_TO_SUPERVISORD,
+	[LAUNCH_KILL_WORKER] = 1 << LAUNCH_TO_CELL,
+};
+
+/* Those that are about no cell, whatever their link. */
+static const bool no_cell[LAUNCH__MAX] = {
+	[LAUNCH_SETTING] = true,
+	[LAUNCH_WORKER_START] = true,
+	[LAUNCH_FORGET] = true,
+	[LAUNCH_KNOWN] = true,
+	[LAUNCH_PURGE] = true,
+	[LAUNCH_SECRET] = true,
+	[LAUNCH_SECRET_DROP] = true,
+	[LAUNCH_SECRET_FEED] = true,
+};
+
+static void
+init_good(struct launch_msg *m, enum launch_type type)
+{
+	launch_msg_init(m, type, no_cell[type] ? 0 : 7);
+	if (type == LAUNCH_FORGET || type == LAUNCH_KNOWN)
+		strlcpy(m->u.profile.name, "p", sizeof(m->u.profile.name));
+}
 
 static void
 open_pair(void)
@@ -82,7 +122,7 @@ test_each_type(enum launch_type type)
 	struct launch_msg m, back;
 	int accepted = 0, cut_ok = 0;
 
-	launch_msg_init(&m, type, type == LAUNCH_SETTING ? 0 : 7);
+	init_good(&m, type);
 	open_pair();
 	is_int(launch_send(pair[0], link, &m, nfds > 0 ? fds : NULL), 0, name);
 	is_int(launch_recv(pair[1], link, &back, got), 0, "arrives");
@@ -112,12 +152,7 @@ test_each_type(enum launch_type type)
 	for (int l = 0; l < LAUNCH_LINK__MAX; l++)
 		if (l != (int)link && deliver(&m, sizeof(m), nfds, l) == 0)
 			accepted |= 1 << (8 + l);
-	is_int(accepted >> 8,
-	    type == LAUNCH_CHECK                ? 1 << LAUNCH_TO_CELL
-		: type == LAUNCH_SANDBOX        ? 1 << LAUNCH_FROM_CELL
-		: type == LAUNCH_BROWSER_EXITED ? 1 << LAUNCH_FROM_CELL
-						: 0,
-	    "only on its links");
+	is_int(accepted >> 8, second_link[type], "only on its links");
 }
 
 static int
@@ -235,6 +270,43 @@ test_other_fields(void)
 	is_int(deliver_msg(&m, LAUNCH_TO_CELL), EPROTO, "not a truth value");
 }
 
+static void
+test_profile(enum launch_type type)
+{
+	struct launch_msg m;
+
+	init_good(&m, type);
+	m.cell_id = 1;
+	is_int(deliver_msg(&m, LAUNCH_FROM_SUPERVISORD), EPROTO, "of a cell");
+	launch_msg_init(&m, type, 0);
+	is_int(deliver_msg(&m, LAUNCH_FROM_SUPERVISORD), EPROTO, "no name");
+	strlcpy(m.u.profile.name, "../x", sizeof(m.u.profile.name));
+	is_int(deliver_msg(&m, LAUNCH_FROM_SUPERVISORD), EPROTO, "a path");
+	memset(m.u.profile.name, 'x', sizeof(m.u.profile.name));
+	is_int(deliver_msg(&m, LAUNCH_FROM_SUPERVISORD), EPROTO, "endless");
+	m.u.profile.name[sizeof(m.u.profile.name) - 1] = '\0';
+	is_int(deliver_msg(&m, LAUNCH_FROM_SUPERVISORD), 0, "the longest");
+}
+
+static void
+test_kept_fields(void)
+{
+	struct launch_msg m;
+
+	test_profile(LAUNCH_FORGET);
+	test_profile(LAUNCH_KNOWN);
+	launch_msg_init(&m, LAUNCH_SPAWN, 1);
+	m.u.spawn.flags = SPAWN_KEEP;
+	is_int(deliver_msg(&m, LAUNCH_FROM_SUPERVISORD), EPROTO,
+	    "nothing is kept without a browser");
+	m.u.spawn.flags |= SPAWN_BROWSER;
+	is_int(deliver_msg(&m, LAUNCH_FROM_SUPERVISORD), 0, "with one it is");
+	launch_msg_init(&m, LAUNCH_WORKER, 1);
+	memset(m.u.worker.name, 'x', sizeof(m.u.worker.name));
+	is_int(
+	    deliver_msg(&m, LAUNCH_FROM_SUPERVISORD), EPROTO, "endless name");
+}
+
 static unsigned int
 next_random(void)
 {
@@ -268,6 +340,12 @@ fields_good(const struct launch_msg *m)
 		return st->flags <= SPAWN__ALL && st->change_ids <= 1 &&
 		    st->browser < LAUNCH_BROWSER__MAX &&
 		    memchr(st->profile_dir, 0, LAUNCH_PATH_BYTES) != NULL;
+	case LAUNCH_FORGET:
+	case LAUNCH_KNOWN:
+		return m->u.profile.name[0] != '\0' &&
+		    memchr(m->u.profile.name, 0, LAUNCH_PROFILE_BYTES) != NULL;
+	case LAUNCH_WORKER:
+		return memchr(m->u.worker.name, 0, LAUNCH_NAME_BYTES) != NULL;
 	default:
 		return true;
 	}
@@ -292,7 +370,7 @@ test_garbage(void)
 	is_int(refused, 2000, "garbage is refused");
 	for (int round = 0; round < 10000; round++) {
 		type = 1 + round % (LAUNCH__MAX - 1);
-		launch_msg_init(&m, type, 1);
+		init_good(&m, type);
 		for (unsigned int n = next_random() % 4; n > 0; n--)
 			bytes[next_random() % sizeof(m)] =
 			    (uint8_t)next_random();
@@ -342,6 +420,7 @@ main(void)
 	test_head();
 	test_spawn_fields();
 	test_other_fields();
+	test_kept_fields();
 	test_garbage();
 	test_ends();
 	is_int(count_fds(), before, "no descriptor leaked");
