@@ -43,6 +43,16 @@ uint32_t link_spawn(struct link *, const struct ulid *session, uint32_t flags,
 /* Unknown ids are ignored: the cell may just have been reaped. */
 void link_kill(struct link *, uint32_t cell_id);
 void link_check(struct link *, uint32_t cell_id);
+/* The next worker of a kept cell, and the end of the one it has. */
+void link_worker(struct link *, uint32_t cell_id, const char *name);
+void link_kill_worker(struct link *, uint32_t cell_id);
+/*
+ * Removes the profile of a kept session, once no cell uses it any more. At the
+ * start: names those to keep, then removes all others.
+ */
+void link_forget(struct link *, const struct ulid *session);
+void link_known(struct link *, const struct ulid *session);
+void link_purge(struct link *);
 /* Tells the launcher that clients are being served. */
 void link_serving(struct link *);
 

@@ -12,6 +12,7 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/cancel.h \
 	supervisord/celllog.c \
 	supervisord/celllog.h \
+	supervisord/cells.h \
 	supervisord/change.c \
 	supervisord/change.h \
 	supervisord/check.c \

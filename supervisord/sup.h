@@ -18,6 +18,7 @@ struct sup {
 	struct turn *turn;
 	struct store *store;
 	struct link *link;
+	struct cells *cells;
 	struct registry *registry;
 	struct tasks *tasks;
 	struct sweep *sweep;

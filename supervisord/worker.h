@@ -40,6 +40,11 @@ struct worker_ops {
  */
 struct worker *worker_new(struct sup *, const struct ulid *session,
     uint32_t flags, const char *name, const struct worker_ops *, void *ctx);
+/*
+ * Whether its browser lived before it, so that pages are open; known from
+ * on_ready on.
+ */
+bool worker_is_takeover(const struct worker *);
 /* Only after on_reaped, or when the launcher is gone. */
 void worker_free(struct worker **);
 
