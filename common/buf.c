@@ -13,19 +13,49 @@ buf_init(struct buf *b, size_t max_bytes)
 }
 
 void
+buf_init_secret(struct buf *b, size_t max_bytes)
+{
+	buf_init(b, max_bytes);
+	b->secret = true;
+}
+
+void
 buf_clear(struct buf *b)
 {
 	size_t max = b->max;
+	bool secret = b->secret;
 
+	if (secret && b->data != NULL)
+		explicit_bzero(b->data, b->cap);
 	free(b->data);
 	buf_init(b, max);
+	b->secret = secret;
 }
 
 void
 buf_reset(struct buf *b)
 {
+	if (b->secret && b->data != NULL)
+		explicit_bzero(b->data, b->cap);
 	b->len = 0;
 	b->failed = false;
+}
+
+/* realloc() would leave a copy behind. */
+static uint8_t *
+buf_move(struct buf *b, size_t cap)
+{
+	uint8_t *p;
+
+	if (!b->secret)
+		return realloc(b->data, cap);
+	p = malloc(cap);
+	if (p == NULL || b->data == NULL)
+		return p;
+	memcpy(p, b->data, b->len);
+	explicit_bzero(b->data, b->cap);
+	free(b->data);
+	return p;
 }
 
 uint8_t *
@@ -42,7 +72,7 @@ buf_reserve(struct buf *b, size_t len)
 		cap = b->cap == 0 ? 256 : b->cap;
 		while (cap - b->len < len + 1)
 			cap *= 2;
-		p = realloc(b->data, cap);
+		p = buf_move(b, cap);
 		if (p == NULL) {
 			b->failed = true;
 			return NULL;

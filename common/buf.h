@@ -15,10 +15,13 @@ struct buf {
 	size_t cap;
 	size_t max;
 	bool failed; /* an append did not fit or memory ran out */
+	bool secret; /* bytes are wiped wherever they are given up */
 };
 
 /* An empty buffer of at most max_bytes; holds no memory until used. */
 void buf_init(struct buf *, size_t max_bytes);
+/* The same for what must not stay in memory: no copy of it is left behind. */
+void buf_init_secret(struct buf *, size_t max_bytes);
 /* Frees the bytes; the buffer may be used again. */
 void buf_clear(struct buf *);
 /* Forgets the content, keeps the memory. */

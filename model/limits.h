@@ -11,6 +11,8 @@
 #define LIMIT_JSON_DEPTH            64     /* callers' documents */
 #define LIMIT_INPUT_BYTES           (4u << 20) /* inputs of one run */
 #define LIMIT_OPTIONS_BYTES         65536u
+#define LIMIT_SECRETS               64 /* secret values in those inputs */
+#define LIMIT_SECRETS_BYTES         65536u /* of them, as a JSON array */
 #define LIMIT_KEY_BYTES             256 /* idempotency key */
 #define LIMIT_TIMEOUT_MS            600000
 #define LIMIT_LIST                  1000

@@ -17,6 +17,8 @@ workerd_libworkerd_a_SOURCES = \
 	workerd/run.h \
 	workerd/sched.c \
 	workerd/sched.h \
+	workerd/secret.c \
+	workerd/secret.h \
 	workerd/tab.c \
 	workerd/vm.c \
 	workerd/vm.h \
@@ -47,6 +49,14 @@ t_unit_worker_lua_test_LDADD = workerd/libworkerd.a templates/libtemplates.a \
 	ipc/libipc.a json/libjson.a model/libmodel.a common/libcommon.a \
 	$(LUA_LIBS) $(NETTLE_LIBS) $(EVENT_LIBS) $(MSGPACK_LIBS) $(PCRE2_LIBS) $(BSD_LIBS)
 TESTS += t/unit/worker_lua_test
+
+check_PROGRAMS += t/unit/worker_secret_test
+t_unit_worker_secret_test_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)
+t_unit_worker_secret_test_SOURCES = t/unit/worker_secret_test.c t/unit/tap.h
+t_unit_worker_secret_test_LDADD = workerd/libworkerd.a templates/libtemplates.a \
+	ipc/libipc.a json/libjson.a model/libmodel.a common/libcommon.a \
+	$(LUA_LIBS) $(NETTLE_LIBS) $(EVENT_LIBS) $(MSGPACK_LIBS) $(PCRE2_LIBS) $(BSD_LIBS)
+TESTS += t/unit/worker_secret_test
 
 # Its own page layer and templates instead of page/ and templates/.
 check_PROGRAMS += t/unit/worker_run_test

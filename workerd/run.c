@@ -18,6 +18,7 @@
 #include "templates/builtin.h"
 #include "workerd/lua_json.h"
 #include "workerd/run.h"
+#include "workerd/secret.h"
 
 #define RUN_MAGIC        0x72554e21u
 #define JOURNAL_ROW      12
@@ -58,6 +59,7 @@ run_free(struct run **runp)
 	sched_free(&run->sched);
 	vm_free(&run->vm);
 	tab_free_all(run);
+	secrets_free(&run->secrets);
 	buf_clear(&run->inputs);
 	run->magic = 0;
 	free(run);
@@ -83,7 +85,12 @@ run_begin(struct run *run, const struct ipc_params *p, const char **ret_why)
 	run->max_tabs = (int)ipc_int(p, F_MAX_TABS, 1);
 	run->memory_bytes = (size_t)ipc_int(p, F_MEMORY_BYTES, 1);
 	run->limit_ms = ipc_int(p, F_LIMIT_MS, 0);
-	return true;
+	run->secrets_complete = !ipc_bool(p, F_SECRETS, false);
+	if (run->secrets_complete)
+		return true;
+	*ret_why = "no memory for secrets";
+	run->secrets = secrets_new();
+	return run->secrets != NULL;
 }
 
 bool
@@ -302,6 +309,8 @@ push_host(lua_State *L, struct run *run)
 	lua_getfield(L, -1, "get");
 	lua_insert(L, -2);
 	lua_call(L, 1, 1);
+	if (run->secrets != NULL)
+		secret_place(L, run->secrets);
 	lua_setfield(L, -2, "inputs");
 	lua_newtable(L);
 	set_int(L, "timeoutMs", run->limit_ms);
@@ -323,6 +332,7 @@ load_program(lua_State *L)
 	lua_pushlightuserdata(L, run);
 	lua_rawsetp(L, LUA_REGISTRYINDEX, &run_key);
 	lua_json_open(L);
+	secret_open(L);
 	if (vm_load_text(L, "=prelude", prelude, sizeof(prelude)) != LUA_OK)
 		return lua_error(L);
 	push_host(L, run);

@@ -23,6 +23,7 @@
 struct browser;
 struct chan;
 struct page;
+struct secrets;
 struct tab;
 
 #define RUN_MAX_STEPS 16 /* open at the same time */
@@ -59,6 +60,8 @@ struct run {
 	size_t memory_bytes; /* for the template's program */
 	int64_t limit_ms;
 	struct buf inputs;
+	struct secrets *secrets; /* NULL: it has none */
+	bool secrets_complete;   /* also when it has none */
 	bool inputs_complete;
 	bool journal_complete;
 

@@ -16,6 +16,7 @@
 
 #include <event2/event.h>
 
+#include "common/fdio.h"
 #include "common/log.h"
 #include "common/panic.h"
 #include "ipc/chan.h"
@@ -24,6 +25,7 @@
 #include "workerd/describe.h"
 #include "workerd/report.h"
 #include "workerd/run.h"
+#include "workerd/secret.h"
 
 #define FD_IPC     3
 #define FD_CDP_IN  4
@@ -39,7 +41,8 @@ struct worker {
 	struct run *run;
 	struct event *stop_timer;
 	struct event *end_event;
-	struct buf text; /* to describe */
+	struct event *secrets_event; /* NULL: the run has none */
+	struct buf text;             /* to describe */
 	char product[128];
 	bool describing;
 	bool browser_ready;
@@ -105,11 +108,47 @@ try_go(struct worker *w)
 {
 	struct page *first = w->first;
 
-	if (!w->go || !w->browser_ready || w->ending || w->run->over)
+	if (!w->go || !w->browser_ready || !w->run->secrets_complete ||
+	    w->ending || w->run->over)
 		return;
 	w->go = false;
 	w->first = NULL;
 	run_go(w->run, w->browser, first);
+}
+
+/* What the cell writes into the pipe; it never says how much. */
+static void
+on_secrets(evutil_socket_t fd, short what, void *ctx)
+{
+	struct worker *w = ctx;
+	enum secrets_status status;
+
+	(void)what;
+	if (w->ending)
+		return;
+	status = secrets_read(w->run->secrets, fd);
+	if (status == SECRETS_MORE)
+		return;
+	(void)event_del(w->secrets_event);
+	if (status == SECRETS_LOST) {
+		run_abort(w->run, ERR_SECRET_LOST,
+		    "the secret inputs of the run did not arrive");
+		return;
+	}
+	w->run->secrets_complete = true;
+	try_go(w);
+}
+
+static void
+wait_for_secrets(struct worker *w)
+{
+	if (w->run->secrets_complete)
+		return;
+	w->secrets_event =
+	    event_new(w->base, FD_SECRETS, EV_READ | EV_PERSIST, on_secrets, w);
+	if (fd_set_nonblock(FD_SECRETS) != 0 || w->secrets_event == NULL ||
+	    event_add(w->secrets_event, NULL) != 0)
+		run_abort(w->run, ERR_INTERNAL, "no event for the secrets");
 }
 
 static void
@@ -199,6 +238,8 @@ on_run_msg(struct worker *w, const struct ipc_params *p)
 	switch (p->msg) {
 	case MSG_W_RUN_BEGIN:
 		ok = run_begin(w->run, p, &why);
+		if (ok)
+			wait_for_secrets(w);
 		setproctitle("%s", w->run->id);
 		chan_set_phase(w->chan, PEER_RUN);
 		break;
@@ -393,6 +434,8 @@ clean_up(struct worker *w)
 		event_free(w->stop_timer);
 	if (w->end_event != NULL)
 		event_free(w->end_event);
+	if (w->secrets_event != NULL)
+		event_free(w->secrets_event);
 	event_base_free(w->base);
 }
 

@@ -57,6 +57,16 @@ test_buf(void)
 	    "taken bytes are NUL-terminated");
 	free(bytes);
 	ok(b.data == NULL && b.max == 10, "an emptied buffer keeps its limit");
+	buf_init_secret(&b, 1 << 20);
+	for (int i = 0; i < 10000; i++)
+		buf_addf(&b, "%d,", i);
+	ok(b.len == 48890 && memcmp(b.data + b.len - 5, "9999,", 5) == 0,
+	    "a secret buffer grows");
+	buf_reset(&b);
+	ok(b.len == 0 && b.data[0] == 0 && b.data[48889] == 0,
+	    "its bytes are wiped when they are forgotten");
+	buf_clear(&b);
+	ok(b.secret && b.data == NULL, "and it stays secret");
 }
 
 static void

@@ -1,0 +1,232 @@
+/*
+ * worker_secret: the secrets of a run as they come by the pipe, and what a
+ * template can and cannot do with one.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <lauxlib.h>
+#include <lua.h>
+
+#include "common/fdio.h"
+#include "model/limits.h"
+#include "t/unit/tap.h"
+#include "workerd/lua_json.h"
+#include "workerd/secret.h"
+#include "workerd/vm.h"
+
+/* Writes the text in pieces of so many bytes; the last status. */
+static enum secrets_status
+feed(struct secrets *s, const char *text, size_t len, size_t piece, bool end)
+{
+	enum secrets_status status = SECRETS_MORE;
+	int p[2];
+
+	if (pipe2(p, O_CLOEXEC | O_NONBLOCK) == -1)
+		abort();
+	for (size_t at = 0, n; at < len && status == SECRETS_MORE; at += n) {
+		n = len - at < piece ? len - at : piece;
+		if (write(p[1], text + at, n) != (ssize_t)n)
+			abort();
+		status = secrets_read(s, p[0]);
+	}
+	close(p[1]);
+	if (end && status == SECRETS_MORE)
+		status = secrets_read(s, p[0]);
+	close(p[0]);
+	return status;
+}
+
+static enum secrets_status
+feed_all(const char *text)
+{
+	struct secrets *s = secrets_new();
+	enum secrets_status status;
+
+	status = feed(s, text, strlen(text), 4096, true);
+	secrets_free(&s);
+	return status;
+}
+
+static void
+test_pipe(void)
+{
+	static const char text[] = "[\"one\",\"\",\"t\\u0000w\\\"o\"]";
+	struct secrets *s;
+	const char *value;
+	size_t len, good = 0;
+
+	for (size_t piece = 1; piece < sizeof(text); piece++) {
+		s = secrets_new();
+		if (feed(s, text, sizeof(text) - 1, piece, true) ==
+			SECRETS_COMPLETE &&
+		    secrets_count(s) == 3)
+			good++;
+		secrets_free(&s);
+	}
+	is_int(good, sizeof(text) - 1, "whole however it is cut");
+	good = 0;
+	for (size_t cut = 0; cut < sizeof(text) - 1; cut++) {
+		s = secrets_new();
+		if (feed(s, text, cut, SIZE_MAX, true) == SECRETS_LOST)
+			good++;
+		secrets_free(&s);
+	}
+	is_int(good, sizeof(text) - 1, "lost when any end of it is missing");
+	s = secrets_new();
+	is_int(feed(s, text, sizeof(text) - 1, SIZE_MAX, false), SECRETS_MORE,
+	    "not before the end of the pipe");
+	secrets_free(&s);
+	s = secrets_new();
+	(void)feed(s, text, sizeof(text) - 1, SIZE_MAX, true);
+	value = secrets_value(s, 0, &len);
+	ok(len == 3 && strcmp(value, "one") == 0, "a value");
+	value = secrets_value(s, 1, &len);
+	ok(len == 0 && *value == '\0', "an empty one");
+	value = secrets_value(s, 2, &len);
+	ok(len == 5 && memcmp(value, "t\0w\"o", 6) == 0, "one with a NUL");
+	secrets_free(&s);
+	is_int(feed_all("{}"), SECRETS_LOST, "an object");
+	is_int(feed_all("[1]"), SECRETS_LOST, "a number");
+	is_int(feed_all("[[]]"), SECRETS_LOST, "too deep");
+	is_int(feed_all("[]"), SECRETS_COMPLETE, "none at all");
+}
+
+static void
+test_limits(void)
+{
+	char *text = malloc(LIMIT_SECRETS_BYTES + 2);
+	size_t len = 0;
+
+	if (text == NULL)
+		abort();
+	for (int i = 0; i <= LIMIT_SECRETS; i++)
+		len += (size_t)sprintf(text + len, "%s\"x\"", i ? "," : "[");
+	strcpy(text + len, "]");
+	is_int(feed_all(text), SECRETS_LOST, "too many values");
+	strcpy(text + len - 4, "]");
+	is_int(feed_all(text), SECRETS_COMPLETE, "as many as there may be");
+	memset(text, 'x', LIMIT_SECRETS_BYTES + 1);
+	memcpy(text, "[\"", 2);
+	strcpy(text + LIMIT_SECRETS_BYTES - 2, "\"]");
+	is_int(feed_all(text), SECRETS_COMPLETE, "as long as they may be");
+	strcpy(text + LIMIT_SECRETS_BYTES - 1, "\"]");
+	is_int(feed_all(text), SECRETS_LOST, "one byte too long");
+	free(text);
+}
+
+/* ---- in Lua ---- */
+
+struct program {
+	const char *inputs;
+	const char *text;
+	const struct secrets *secrets;
+};
+
+/* What a function that fills something does. */
+static int
+peek(lua_State *L)
+{
+	size_t len;
+	const char *text = secret_text(L, 1, &len);
+
+	lua_pushinteger(L, text == NULL ? -1 : (lua_Integer)len);
+	return 1;
+}
+
+static int
+run_program(lua_State *L)
+{
+	const struct program *p = lua_touserdata(L, 1);
+
+	lua_json_open(L);
+	secret_open(L);
+	lua_pushcfunction(L, peek);
+	lua_setglobal(L, "peek");
+	lua_json_push_lib(L);
+	lua_setglobal(L, "json");
+	lua_json_push_view(L, p->inputs, strlen(p->inputs));
+	lua_getfield(L, -1, "get");
+	lua_insert(L, -2);
+	lua_call(L, 1, 1);
+	secret_place(L, p->secrets);
+	lua_setglobal(L, "inputs");
+	if (vm_load_text(L, "=test", p->text, strlen(p->text)) != LUA_OK)
+		return lua_error(L);
+	lua_call(L, 0, 0);
+	return 0;
+}
+
+static bool
+try_program(const char *inputs, const char *text, char why[300])
+{
+	static const struct vm_limits small = { 2 << 20, 3000000, 3000000 };
+	struct secrets *s = secrets_new();
+	struct program program = { inputs, text, s };
+	struct vm *vm = vm_new(&small);
+	bool good;
+
+	(void)feed(s, "[\"hunter2\",\"\"]", 14, SIZE_MAX, true);
+	*why = '\0';
+	good = vm_protect(vm, run_program, &program, why, 300);
+	vm_free(&vm);
+	secrets_free(&s);
+	return good;
+}
+
+static const char inputs[] =
+    "{\"user\":\"me\",\"login\":{\"password\":{\"secret\":0},"
+    "\"list\":[{\"secret\":1},{\"secret\":\"x\"},{\"secret\":0,\"y\":1}]}}";
+
+static void
+lua_ok(const char *text)
+{
+	char why[300];
+
+	if (!ok(try_program(inputs, text, why), "%.60s", text))
+		printf("#   %s\n", why);
+}
+
+static void
+test_lua(void)
+{
+	char why[300];
+
+	lua_ok("assert(type(inputs.login.password) == 'userdata')");
+	lua_ok("assert(peek(inputs.login.password) == 7)");
+	lua_ok("assert(peek(inputs.login.list[1]) == 0)");
+	lua_ok("assert(inputs.login.list[2].secret == 'x')");
+	lua_ok("assert(inputs.login.list[3].secret == 0)");
+	lua_ok("assert(inputs.user == 'me' and peek('hunter2') == -1)");
+	lua_ok("assert(tostring(inputs.login.password) == '[secret]')");
+	lua_ok("assert(string.format('%s', inputs.login.password) == "
+	       "'[secret]')");
+	lua_ok("local s = inputs.login.password "
+	       "for _, f in ipairs({function() return s .. 'x' end, "
+	       "function() return #s end, function() return s.text end, "
+	       "function() s.x = 1 end, function() return s < s end, "
+	       "function() return s() end, "
+	       "function() return string.byte(s) end, "
+	       "function() return table.concat({s}) end, "
+	       "function() return json.encode({s}) end, "
+	       "function() return tonumber(s) + 1 end}) do "
+	       "local ok, e = pcall(f) assert(not ok, _) "
+	       "assert(not tostring(e):find('hunter2'), e) end");
+	lua_ok("assert(getmetatable(inputs.login.password) == false)");
+	ok(!try_program("{\"a\":{\"secret\":2}}", "", why) &&
+		strstr(why, "not given") != NULL,
+	    "a number that there is not");
+	ok(!try_program("{\"a\":{\"secret\":-1}}", "assert(not inputs.a)", why),
+	    "a negative one is none");
+}
+
+int
+main(void)
+{
+	test_pipe();
+	test_limits();
+	test_lua();
+	return done_testing();
+}

@@ -1,0 +1,212 @@
+/*
+ * secret: keeps a run's secret values and gives templates handles of them.
+ * Runs in workerd only. The values come by a pipe of their own, so that they
+ * are in no message and no document; memory they were in is wiped. It must
+ * never make a Lua string of one: Lua would keep it where nobody can wipe it,
+ * and a template could read it.
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <lauxlib.h>
+
+#include "common/buf.h"
+#include "json/tape.h"
+#include "model/limits.h"
+#include "workerd/secret.h"
+
+#define SECRET_NAME   "secret"
+#define SECRET_MEMBER "secret"
+#define SECRET_SHOWN  "[secret]"
+#define READ_BYTES    4096
+
+struct secrets {
+	struct buf document;
+	struct buf text; /* all values, a NUL behind each */
+	size_t count;
+	struct {
+		size_t at;
+		size_t len;
+	} value[LIMIT_SECRETS];
+};
+
+/* What a userdata holds. */
+struct secret {
+	const struct secrets *owner;
+	size_t index;
+};
+
+struct secrets *
+secrets_new(void)
+{
+	struct secrets *s = calloc(1, sizeof(*s));
+
+	if (s == NULL)
+		return NULL;
+	buf_init_secret(&s->document, LIMIT_SECRETS_BYTES);
+	/* No value is longer than its spelling, which has two quotes more. */
+	buf_init_secret(&s->text, LIMIT_SECRETS_BYTES);
+	return s;
+}
+
+void
+secrets_free(struct secrets **secrets)
+{
+	struct secrets *s = *secrets;
+
+	*secrets = NULL;
+	if (s == NULL)
+		return;
+	buf_clear(&s->document);
+	buf_clear(&s->text);
+	free(s);
+}
+
+static bool
+secrets_split(struct secrets *s)
+{
+	struct json_limits limits = { LIMIT_SECRETS_BYTES, 1 };
+	struct json_doc *doc = NULL;
+	struct json_iter it;
+	bool good;
+
+	good = json_parse(s->document.data, s->document.len, &limits,
+		   JSON_BORROW, &doc, NULL) &&
+	    json_is_array(json_root(doc)) &&
+	    json_len(json_root(doc)) <= LIMIT_SECRETS;
+	for (it = json_iter(json_root(doc)); good && json_iter_next(&it);) {
+		s->value[s->count].at = s->text.len;
+		good = json_is_string(it.val) && json_str_add(it.val, &s->text);
+		s->value[s->count].len = s->text.len - s->value[s->count].at;
+		good = good && buf_add(&s->text, "", 1);
+		s->count += good;
+	}
+	json_doc_free(&doc);
+	buf_clear(&s->document);
+	if (!good)
+		s->count = 0;
+	return good;
+}
+
+enum secrets_status
+secrets_read(struct secrets *s, int fd)
+{
+	uint8_t piece[READ_BYTES];
+	ssize_t n;
+	bool fits = true;
+
+	while (fits && (n = read(fd, piece, sizeof(piece))) > 0)
+		fits = buf_add(&s->document, piece, (size_t)n);
+	explicit_bzero(piece, sizeof(piece));
+	if (!fits)
+		return SECRETS_LOST;
+	if (n == -1)
+		return errno == EAGAIN || errno == EINTR ? SECRETS_MORE
+							 : SECRETS_LOST;
+	return secrets_split(s) ? SECRETS_COMPLETE : SECRETS_LOST;
+}
+
+size_t
+secrets_count(const struct secrets *s)
+{
+	return s->count;
+}
+
+const char *
+secrets_value(const struct secrets *s, size_t i, size_t *ret_len)
+{
+	*ret_len = s->value[i].len;
+	return (const char *)s->text.data + s->value[i].at;
+}
+
+/* ---- in Lua ---- */
+
+static int
+secret_shown(lua_State *L)
+{
+	lua_pushliteral(L, SECRET_SHOWN);
+	return 1;
+}
+
+void
+secret_open(lua_State *L)
+{
+	luaL_newmetatable(L, SECRET_NAME);
+	lua_pushboolean(L, 0);
+	lua_setfield(L, -2, "__metatable");
+	lua_pushcfunction(L, secret_shown);
+	lua_setfield(L, -2, "__tostring");
+	lua_pop(L, 1);
+}
+
+/* The number of the secret that the table at index stands for, or -1. */
+static lua_Integer
+placeholder_index(lua_State *L, int index)
+{
+	lua_Integer n = -1;
+	int is_int = 0, members = 0;
+
+	lua_pushnil(L);
+	while (lua_next(L, index) != 0) {
+		lua_pop(L, 1);
+		members++;
+	}
+	if (members != 1)
+		return -1;
+	lua_pushliteral(L, SECRET_MEMBER);
+	lua_rawget(L, index);
+	if (lua_type(L, -1) == LUA_TNUMBER)
+		n = lua_tointegerx(L, -1, &is_int);
+	lua_pop(L, 1);
+	return is_int ? n : -1;
+}
+
+static void
+push_secret(lua_State *L, const struct secrets *owner, lua_Integer n)
+{
+	struct secret *s;
+
+	if (n < 0 || (lua_Unsigned)n >= owner->count)
+		luaL_error(L, "the inputs name a secret that was not given");
+	s = lua_newuserdatauv(L, sizeof(*s), 0);
+	s->owner = owner;
+	s->index = (size_t)n;
+	luaL_setmetatable(L, SECRET_NAME);
+}
+
+void
+secret_place(lua_State *L, const struct secrets *owner)
+{
+	int table = lua_gettop(L);
+	lua_Integer n;
+
+	luaL_checkstack(L, 8, "inputs too deep");
+	if (!lua_istable(L, table))
+		return;
+	lua_pushnil(L);
+	while (lua_next(L, table) != 0) {
+		if (lua_istable(L, -1)) {
+			n = placeholder_index(L, lua_gettop(L));
+			if (n >= 0) {
+				/* Assigning to a key that is there is safe. */
+				lua_pushvalue(L, -2);
+				push_secret(L, owner, n);
+				lua_rawset(L, table);
+			} else {
+				secret_place(L, owner);
+			}
+		}
+		lua_pop(L, 1);
+	}
+}
+
+const char *
+secret_text(lua_State *L, int index, size_t *ret_len)
+{
+	const struct secret *s = luaL_testudata(L, index, SECRET_NAME);
+
+	return s == NULL ? NULL : secrets_value(s->owner, s->index, ret_len);
+}
