@@ -65,7 +65,7 @@ link_find(struct link *l, uint32_t id)
 }
 
 static void
-link_forget(struct link *l, struct cell *c)
+link_unlist(struct link *l, struct cell *c)
 {
 	LIST_REMOVE(c, entry);
 	l->worker_slots &= ~(UINT64_C(1) << c->worker_slot);
@@ -125,7 +125,7 @@ link_reaped(struct link *l, struct cell *c, const struct launch_reaped *r)
 	const struct link_ops *ops = c->ops;
 	void *ctx = c->ctx;
 
-	link_forget(l, c);
+	link_unlist(l, c);
 	ops->on_reaped(ctx, r);
 }
 
@@ -220,7 +220,7 @@ link_free(struct link **link)
 		return;
 	while (!LIST_EMPTY(&l->cells))
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it has left the list */
-		link_forget(l, LIST_FIRST(&l->cells));
+		link_unlist(l, LIST_FIRST(&l->cells));
 	while ((o = STAILQ_FIRST(&l->orders)) != NULL) {
 		STAILQ_REMOVE_HEAD(&l->orders, entry);
 		free(o);
