@@ -22,6 +22,9 @@ storage_libstorage_a_SOURCES = \
 	storage/run_index.c \
 	storage/run_index.h \
 	storage/run_list.c \
+	storage/session.c \
+	storage/session.h \
+	storage/session_state.c \
 	storage/space.c \
 	storage/spool.c \
 	storage/spool.h \
@@ -92,3 +95,10 @@ t_unit_storage_fault_test_SOURCES = t/unit/storage_fault_test.c \
 	t/unit/storage_fixture.h t/unit/tap.h
 t_unit_storage_fault_test_LDADD = $(STORAGE_TEST_LIBS)
 TESTS += t/unit/storage_fault_test
+
+check_PROGRAMS += t/unit/storage_session_test
+t_unit_storage_session_test_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS)
+t_unit_storage_session_test_SOURCES = t/unit/storage_session_test.c \
+	t/unit/storage_fixture.h t/unit/tap.h
+t_unit_storage_session_test_LDADD = $(STORAGE_TEST_LIBS)
+TESTS += t/unit/storage_session_test

@@ -12,6 +12,7 @@
 #include "common/fdio.h"
 #include "storage/artifact.h"
 #include "storage/run.h"
+#include "storage/session.h"
 #include "storage/store_impl.h"
 #include "storage/sweep.h"
 
@@ -43,6 +44,14 @@ spool_named(struct store_txn *txn, const struct ulid *id)
 
 	return rc == STORE_OK ? !run_status_terminal(r.status)
 			      : rc != STORE_NOT_FOUND;
+}
+
+static bool
+state_named(struct store_txn *txn, const struct ulid *id)
+{
+	struct session_record r;
+
+	return session_get(txn, id, &r) != STORE_NOT_FOUND;
 }
 
 /* A directory stream of its own, from the start. */
@@ -111,6 +120,9 @@ store_purge(struct store *s, struct purge_result *ret)
 		err = purge_shards(txn, &r.artifacts);
 	if (err == STORE_OK)
 		err = purge_dir(txn, s->spool_fd, ".", spool_named, &r.spools);
+	if (err == STORE_OK)
+		err =
+		    purge_dir(txn, s->sessions_fd, ".", state_named, &r.states);
 	store_read_end(s);
 	if (err == STORE_OK)
 		*ret = r;

@@ -90,7 +90,8 @@ dirs_open(struct store *s, const char *dir)
 	if ((rc = dir_make(s->dir_fd, "store", &s->store_fd)) != 0 ||
 	    (rc = dir_make(s->dir_fd, "artifacts", &s->artifacts_fd)) != 0 ||
 	    (rc = dir_make(s->dir_fd, "incoming", &s->incoming_fd)) != 0 ||
-	    (rc = dir_make(s->dir_fd, "spool", &s->spool_fd)) != 0)
+	    (rc = dir_make(s->dir_fd, "spool", &s->spool_fd)) != 0 ||
+	    (rc = dir_make(s->dir_fd, "sessions", &s->sessions_fd)) != 0)
 		return rc;
 	return fsync(s->dir_fd) == -1 ? errno : 0;
 }
@@ -330,7 +331,8 @@ store_open(const char *dir, const struct store_options *opt,
 	TAILQ_INIT(&s->ops);
 	LIST_INIT(&s->spools);
 	s->dir_fd = s->store_fd = -1;
-	s->artifacts_fd = s->incoming_fd = s->spool_fd = -1;
+	s->artifacts_fd = s->incoming_fd = -1;
+	s->spool_fd = s->sessions_fd = -1;
 	/* An earlier process may have died before it synced a new one. */
 	s->shards_dirty = true;
 	if ((rc = dirs_open(s, dir)) != 0)
@@ -367,6 +369,7 @@ store_free(struct store **sp)
 		mdb_txn_abort(s->read_mdb);
 	if (s->env != NULL)
 		mdb_env_close(s->env);
+	fd_close(&s->sessions_fd);
 	fd_close(&s->spool_fd);
 	fd_close(&s->incoming_fd);
 	fd_close(&s->artifacts_fd);

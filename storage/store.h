@@ -1,6 +1,6 @@
 /*
  * store: the durable memory of supervisord: an LMDB environment in DIR/store
- * and files in DIR/artifacts, DIR/incoming and DIR/spool. One process opens it,
+ * and files in DIR/artifacts, DIR/incoming, DIR/sessions and DIR/spool. One process opens it,
  * never across a fork.
  *
  * Writing: store_write() queues a function; store_commit(), called at the end

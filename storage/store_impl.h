@@ -33,6 +33,7 @@ struct store {
 	int artifacts_fd;
 	int incoming_fd;
 	int spool_fd;
+	int sessions_fd;
 	struct store_ops ops;
 	unsigned deferred; /* of them, those that can wait */
 	bool hurried;      /* on_pending was called for this turn */

@@ -6,6 +6,7 @@
 #include "common/panic.h"
 #include "storage/artifact.h"
 #include "storage/run.h"
+#include "storage/session.h"
 #include "storage/store_impl.h"
 #include "storage/sweep.h"
 
@@ -27,8 +28,10 @@ struct sweep {
 	int64_t tombstone_ms;
 	unsigned max;
 	sweep_done_fn *done;
+	sweep_ended_fn *ended_fn;
 	void *arg;
 	struct buf files; /* struct ulid each: to unlink after the commit */
+	struct buf ended; /* likewise: sessions */
 	struct sweep_result result;
 };
 
@@ -36,6 +39,7 @@ static const size_t id_lens[EXPIRY__MAX] = {
 	[EXPIRY_RUN] = ULID_BYTES,
 	[EXPIRY_ARTIFACT] = ULID_BYTES,
 	[EXPIRY_IDEM] = STORE_IDENTITY_BYTES,
+	[EXPIRY_SESSION] = ULID_BYTES,
 };
 
 static void
@@ -95,6 +99,18 @@ sweep_artifact(struct store_txn *txn, struct sweep *sw, const struct ulid *id)
 }
 
 static int
+sweep_session(struct store_txn *txn, struct sweep *sw, const struct ulid *id)
+{
+	int rc = session_delete(txn, id);
+
+	if (rc != STORE_OK)
+		return rc;
+	sw->result.sessions++;
+	return buf_add(&sw->ended, id, sizeof(*id)) ? STORE_OK
+						    : STORE_NO_MEMORY;
+}
+
+static int
 sweep_one(struct store_txn *txn, struct sweep *sw, const struct due *d,
     unsigned *budget)
 {
@@ -118,6 +134,9 @@ sweep_one(struct store_txn *txn, struct sweep *sw, const struct due *d,
 		rc = idem_expire(txn, d->id);
 		sw->result.keys += rc == STORE_OK;
 		break;
+	case EXPIRY_SESSION:
+		rc = sweep_session(txn, sw, &id);
+		break;
 	case EXPIRY__MAX:
 		panic("a kind of expiry that due_read refused");
 	}
@@ -135,6 +154,7 @@ sweep_write(struct store_txn *txn, void *arg)
 
 	memset(&sw->result, 0, sizeof(sw->result));
 	buf_reset(&sw->files);
+	buf_reset(&sw->ended);
 	while ((rc = due_next(txn, sw->now_ms, &d)) == STORE_OK) {
 		if (budget == 0) {
 			sw->result.more = true;
@@ -163,15 +183,23 @@ sweep_written(void *arg, int err)
 		memcpy(&id, sw->files.data + at, sizeof(id));
 		artifact_file_remove(sw->store, &id);
 	}
+	for (size_t at = 0; err == STORE_OK && at < sw->ended.len;
+	     at += sizeof(id)) {
+		memcpy(&id, sw->ended.data + at, sizeof(id));
+		session_state_remove(sw->store, &id);
+		if (sw->ended_fn != NULL)
+			sw->ended_fn(sw->arg, &id);
+	}
 	if (sw->done != NULL)
 		sw->done(sw->arg, err, &sw->result);
 	buf_clear(&sw->files);
+	buf_clear(&sw->ended);
 	free(sw);
 }
 
 enum store_err
 store_sweep(struct store *s, int64_t now_ms, int64_t tombstone_ms, unsigned max,
-    sweep_done_fn *done, void *arg)
+    sweep_done_fn *done, sweep_ended_fn *ended, void *arg)
 {
 	struct sweep *sw;
 
@@ -183,8 +211,10 @@ store_sweep(struct store *s, int64_t now_ms, int64_t tombstone_ms, unsigned max,
 	sw->tombstone_ms = tombstone_ms;
 	sw->max = max;
 	sw->done = done;
+	sw->ended_fn = ended;
 	sw->arg = arg;
 	buf_init(&sw->files, BATCH_MAX * sizeof(struct ulid));
+	buf_init(&sw->ended, BATCH_MAX * sizeof(struct ulid));
 	store_write(s, sweep_write, sw, sweep_written, sw);
 	return STORE_OK;
 }

@@ -109,6 +109,7 @@ enum expiry_kind {
 	EXPIRY_RUN,
 	EXPIRY_ARTIFACT,
 	EXPIRY_IDEM,
+	EXPIRY_SESSION,
 	EXPIRY__MAX
 };
 void expiry_key(struct key *, int64_t stamp_ms, enum expiry_kind,

@@ -142,7 +142,7 @@ open_store(struct sup *sup, const char *state_dir)
 		.on_pending = turn_on_pending,
 		.on_deferred = turn_on_deferred,
 		.on_pending_arg = sup->turn };
-	struct purge_result purged = { 0, 0, 0 };
+	struct purge_result purged = { 0 };
 	struct store_error error;
 	enum store_err err;
 
@@ -158,10 +158,13 @@ open_store(struct sup *sup, const char *state_dir)
 	err = store_purge(sup->store, &purged);
 	if (err != STORE_OK)
 		log_warn("purge: %s", store_strerror(err));
-	else if (purged.incoming + purged.artifacts + purged.spools > 0)
-		log_info("purged %u unfinished and %u unnamed artifacts, %u"
-			 " spools",
-		    purged.incoming, purged.artifacts, purged.spools);
+	else if (purged.incoming + purged.artifacts + purged.spools +
+		purged.states >
+	    0)
+		log_info("purged %u unfinished files, %u unnamed artifacts, %u"
+			 " spools, %u states of sessions",
+		    purged.incoming, purged.artifacts, purged.spools,
+		    purged.states);
 }
 
 /* Ending. */

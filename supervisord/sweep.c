@@ -86,7 +86,7 @@ sweep_on_timer(evutil_socket_t fd, short what, void *arg)
 		return;
 	s->running = true;
 	err = store_sweep(s->sup->store, clock_stamp_ms(),
-	    s->sup->settings.tombstoneTtlMs, SWEEP_BATCH, sweep_done, s);
+	    s->sup->settings.tombstoneTtlMs, SWEEP_BATCH, sweep_done, NULL, s);
 	if (err != STORE_OK) {
 		s->running = false;
 		sweep_in(s, SWEEP_RETRY_MS);

@@ -359,7 +359,7 @@ test_sweep_file(void)
 	row = make(s, 20000, 20000);
 	path_of(path, "artifacts", &row.id, true);
 	fx_write(s, expire, &row);
-	store_sweep(s, FX_NOW + 1, 1000, 10, NULL, NULL);
+	store_sweep(s, FX_NOW + 1, 1000, 10, NULL, NULL, NULL);
 	ok(access(path, F_OK) == 0, "the file is there before the commit");
 	store_commit(s, FX_NOW + 1);
 	ok(access(path, F_OK) == -1, "and gone after it");

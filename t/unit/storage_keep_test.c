@@ -128,7 +128,7 @@ sweep(struct store *s, int64_t now_ms, unsigned max)
 {
 	struct sweep_result r = { .rows = 999999 };
 
-	store_sweep(s, now_ms, TOMB, max, swept, &r);
+	store_sweep(s, now_ms, TOMB, max, swept, NULL, &r);
 	store_commit(s, FX_NOW);
 	return r;
 }

@@ -1,0 +1,86 @@
+/*
+ * session: sessions that were kept: browser identities that outlived the run
+ * that made them. A row per session, and a file with the state of its browser.
+ *
+ * A session that a run uses or waits for never expires: taking it clears its
+ * expiry, and the terminal write of the last such run sets it again.
+ */
+#ifndef STORAGE_SESSION_H
+#define STORAGE_SESSION_H
+
+#include "model/limits.h"
+#include "storage/run.h"
+
+/* Small and without pointers, as run_record. */
+struct session_record {
+	struct ulid id; /* its time is createdAt */
+	uint32_t uid;
+	int64_t created_ms; /* always ulid_time_ms(&id) */
+	int64_t last_used_ms;
+	int64_t expires_ms; /* 0: not while a run uses or waits for it */
+	char
+	    template_id[STORE_TEMPLATE_CHARS + 1]; /* of the run that made it */
+	struct ulid last_run;
+};
+
+/* Has its life ended? Such a session is answered as not found. */
+static inline bool
+session_record_expired(const struct session_record *r, int64_t now_ms)
+{
+	return r->expires_ms != 0 && now_ms >= r->expires_ms;
+}
+
+/* STORE_EXISTS when the id is taken, STORE_INVALID for impossible values. */
+int session_insert(struct store_txn *, const struct session_record *);
+int session_get(
+    struct store_txn *, const struct ulid *, struct session_record *ret);
+/*
+ * For a submission: STORE_NOT_FOUND when there is no live session of that id
+ * that is this uid's. Clears its expiry.
+ */
+int session_take(
+    struct store_txn *, const struct ulid *, uint32_t uid, int64_t now_ms);
+/*
+ * For the terminal write of a run, after run_update(): notes it as the last
+ * one, and when no other run uses or waits for the session, its new expiry.
+ * A session that is gone is left alone.
+ */
+int session_give_back(struct store_txn *, const struct ulid *,
+    const struct ulid *run, int64_t now_ms, int64_t expires_ms);
+/* How many runs use or wait for it. */
+int
+session_live_runs(struct store_txn *, const struct ulid *, uint64_t *ret_count);
+/* Also when its row cannot be read. */
+int session_delete(struct store_txn *, const struct ulid *);
+
+/* Called per session as run_visit_fn. */
+typedef bool session_visit_fn(
+    const struct ulid *, const struct session_record *rec, int err, void *arg);
+/*
+ * Newest first; of one uid, or of all when by_uid is false. before: only older
+ * ids; NULL: any.
+ */
+int session_list(struct store_txn *, bool by_uid, uint32_t uid,
+    const struct ulid *before, session_visit_fn *fn, void *arg);
+
+/*
+ * The state of a session's browser when its last run ended: opaque bytes in
+ * sessions/ULID. A writer that was not committed leaves nothing behind.
+ */
+struct session_state;
+
+enum store_err session_state_new(
+    struct store *, const struct ulid *, struct session_state **ret);
+/* STORE_LIMIT beyond LIMIT_STATE_BYTES. */
+enum store_err
+session_state_append(struct session_state *, const void *, size_t len);
+/* Durably in the place of an earlier one. The writer stays to be freed. */
+enum store_err session_state_commit(struct session_state *);
+void session_state_free(struct session_state **);
+
+/* *ret_fd is the caller's; STORE_NOT_FOUND when there is none. */
+enum store_err session_state_open(
+    struct store *, const struct ulid *, int *ret_fd, size_t *ret_len);
+void session_state_remove(struct store *, const struct ulid *);
+
+#endif

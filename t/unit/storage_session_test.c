@@ -1,0 +1,371 @@
+/* Unit tests of storage/: rows of kept sessions, their states, their end. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "storage/session.h"
+#include "storage/sweep.h"
+#include "storage/txn.h"
+#include "t/unit/storage_fixture.h"
+
+#define TTL 1000
+
+static struct session_record
+made(uint32_t uid, int64_t ms)
+{
+	struct session_record r = { .uid = uid };
+
+	r.id = ulid_new(ms);
+	r.created_ms = r.last_used_ms = ulid_time_ms(&r.id);
+	r.expires_ms = FX_NOW + TTL;
+	r.last_run = ulid_new(ms);
+	strlcpy(r.template_id, "login", sizeof(r.template_id));
+	return r;
+}
+
+static int
+insert(struct store_txn *txn, void *arg)
+{
+	return session_insert(txn, arg);
+}
+
+static int
+erase(struct store_txn *txn, void *arg)
+{
+	return session_delete(txn, arg);
+}
+
+struct take {
+	struct ulid id;
+	uint32_t uid;
+	int64_t now_ms;
+};
+
+static int
+take(struct store_txn *txn, void *arg)
+{
+	struct take *t = arg;
+
+	return session_take(txn, &t->id, t->uid, t->now_ms);
+}
+
+struct give {
+	struct run_record *run;
+	int64_t now_ms;
+};
+
+static int
+give_back(struct store_txn *txn, void *arg)
+{
+	struct give *g = arg;
+	int rc = run_update(txn, g->run);
+
+	return rc != STORE_OK ? rc
+			      : session_give_back(txn, &g->run->session,
+				    &g->run->id, g->now_ms, g->now_ms + TTL);
+}
+
+static int
+get(struct store *s, const struct ulid *id, struct session_record *ret)
+{
+	int rc = session_get(fx_read(s), id, ret);
+
+	store_read_end(s);
+	return rc;
+}
+
+static int
+entries(const char *dir)
+{
+	char path[400];
+	struct dirent *e;
+	DIR *d;
+	int n = 0;
+
+	snprintf(path, sizeof(path), "%s/%s", fx_dir, dir);
+	if ((d = opendir(path)) == NULL)
+		return -1;
+	while ((e = readdir(d)) != NULL)
+		n += e->d_name[0] != '.';
+	closedir(d);
+	return n;
+}
+
+static unsigned
+rows(struct store *s, enum store_table table)
+{
+	struct txn_walk w;
+	struct key all;
+	unsigned n = 0;
+
+	key_init(&all);
+	walk_up(&w, fx_read(s), table, &all, NULL);
+	while (walk_next(&w))
+		n++;
+	walk_end(&w);
+	store_read_end(s);
+	return n;
+}
+
+static void
+test_rows(void)
+{
+	struct session_record r = made(7, FX_NOW), got, bad;
+	struct take t = { r.id, 7, FX_NOW };
+	struct store *s;
+
+	fx_new();
+	s = fx_open();
+	is_int(get(s, &r.id, &got), STORE_NOT_FOUND, "no session yet");
+	is_int(fx_write(s, insert, &r), STORE_OK, "made");
+	is_int(fx_write(s, insert, &r), STORE_EXISTS, "only once");
+	is_int(get(s, &r.id, &got), STORE_OK, "read");
+	ok(memcmp(&got, &r, sizeof(r)) == 0, "as it was written");
+	bad = made(7, FX_NOW);
+	bad.created_ms++;
+	is_int(fx_write(s, insert, &bad), STORE_INVALID, "its id has its time");
+	t.uid = 8;
+	is_int(fx_write(s, take, &t), STORE_NOT_FOUND, "not another uid's");
+	t.uid = 0;
+	is_int(fx_write(s, take, &t), STORE_NOT_FOUND, "not even root's");
+	t.uid = 7;
+	t.now_ms = FX_NOW + TTL;
+	is_int(fx_write(s, take, &t), STORE_NOT_FOUND, "none that has expired");
+	t.now_ms--;
+	is_int(fx_write(s, take, &t), STORE_OK, "1 ms before, it is taken");
+	get(s, &r.id, &got);
+	ok(got.expires_ms == 0 && rows(s, TABLE_EXPIRY) == 0,
+	    "and does not expire any more");
+	is_int(fx_write(s, erase, &r.id), STORE_OK, "deleted");
+	ok(rows(s, TABLE_SESSIONS) == 0 && rows(s, TABLE_SESSIONS_BY_UID) == 0,
+	    "with all that belongs to it");
+	is_int(fx_write(s, erase, &r.id), STORE_NOT_FOUND, "only once");
+	store_free(&s);
+}
+
+/* Two runs of one session, the second waiting for the first. */
+static void
+test_give_back(void)
+{
+	struct session_record r = made(1000, FX_NOW), got;
+	struct take t = { r.id, 1000, FX_NOW };
+	struct run_record a = fx_run(), b = fx_run();
+	struct give g = { &a, FX_NOW + 50 };
+	uint64_t live = 9;
+	struct store *s;
+
+	fx_new();
+	s = fx_open();
+	a.session = b.session = r.id;
+	a.owns_session = b.owns_session = false;
+	fx_write(s, insert, &r);
+	fx_write(s, take, &t);
+	fx_write(s, fx_insert, &a);
+	fx_write(s, fx_insert, &b);
+	a.status = RUN_RUNNING;
+	fx_write(s, fx_update, &a);
+	session_live_runs(fx_read(s), &r.id, &live);
+	store_read_end(s);
+	is_int(live, 2, "two runs are live");
+	fx_end_run(&a, RUN_SUCCEEDED, FX_NOW + 50, FX_NOW + 5000);
+	is_int(fx_write(s, give_back, &g), STORE_OK, "the first gives it back");
+	get(s, &r.id, &got);
+	ok(got.expires_ms == 0 && got.last_used_ms == FX_NOW + 50 &&
+		memcmp(&got.last_run, &a.id, ULID_BYTES) == 0,
+	    "it is noted, and the other one keeps the session from expiring");
+	fx_end_run(&b, RUN_CANCELED, FX_NOW + 60, FX_NOW + 5000);
+	g = (struct give){ &b, FX_NOW + 60 };
+	is_int(fx_write(s, give_back, &g), STORE_OK, "the last one, too");
+	get(s, &r.id, &got);
+	is_int(got.expires_ms, FX_NOW + 60 + TTL, "now it will expire");
+	fx_write(s, erase, &r.id);
+	is_int(fx_write(s, give_back, &g), STORE_OK, "one that is gone stays");
+	is_int(rows(s, TABLE_SESSIONS), 0, "gone");
+	store_free(&s);
+}
+
+struct page {
+	struct ulid ids[8];
+	size_t n, max;
+};
+
+static bool
+page_add(
+    const struct ulid *id, const struct session_record *r, int err, void *arg)
+{
+	struct page *p = arg;
+
+	if (p->n == p->max || err != STORE_OK ||
+	    memcmp(id, &r->id, sizeof(*id)) != 0)
+		return false;
+	p->ids[p->n++] = *id;
+	return true;
+}
+
+static void
+test_list(void)
+{
+	struct session_record r[4];
+	struct page p = { .max = 8 };
+	struct store *s;
+
+	fx_new();
+	s = fx_open();
+	for (int i = 0; i < 4; i++) {
+		r[i] = made(i == 2 ? 8 : 7, FX_NOW + i);
+		fx_write(s, insert, &r[i]);
+	}
+	session_list(fx_read(s), true, 7, NULL, page_add, &p);
+	store_read_end(s);
+	ok(p.n == 3 && memcmp(&p.ids[0], &r[3].id, ULID_BYTES) == 0 &&
+		memcmp(&p.ids[1], &r[1].id, ULID_BYTES) == 0 &&
+		memcmp(&p.ids[2], &r[0].id, ULID_BYTES) == 0,
+	    "newest first, of one uid");
+	p = (struct page){ .max = 1 };
+	session_list(fx_read(s), true, 7, &r[3].id, page_add, &p);
+	store_read_end(s);
+	ok(p.n == 1 && memcmp(&p.ids[0], &r[1].id, ULID_BYTES) == 0,
+	    "goes on behind an id");
+	p = (struct page){ .max = 8 };
+	session_list(fx_read(s), false, 0, &r[3].id, page_add, &p);
+	store_read_end(s);
+	is_int(p.n, 3, "of all uids");
+	p = (struct page){ .max = 8 };
+	session_list(fx_read(s), true, 9, NULL, page_add, &p);
+	store_read_end(s);
+	is_int(p.n, 0, "none of another");
+	store_free(&s);
+}
+
+static bool
+state_is(struct store *s, const struct ulid *id, const char *text)
+{
+	char got[64] = "";
+	size_t len;
+	int fd;
+
+	if (session_state_open(s, id, &fd, &len) != STORE_OK)
+		return false;
+	is_int(read(fd, got, sizeof(got) - 1), len, "all of it is there");
+	close(fd);
+	return strcmp(got, text) == 0;
+}
+
+static void
+test_state(void)
+{
+	struct session_record r = made(7, FX_NOW);
+	struct session_state *st;
+	struct purge_result purged;
+	struct stat sb;
+	struct store *s;
+	char path[400], name[ULID_CHARS + 1];
+	static char much[LIMIT_STATE_BYTES];
+	size_t len;
+	int fd;
+
+	fx_new();
+	s = fx_open();
+	fx_write(s, insert, &r);
+	is_int(session_state_open(s, &r.id, &fd, &len), STORE_NOT_FOUND,
+	    "no state yet");
+	is_int(session_state_new(s, &r.id, &st), STORE_OK, "a writer");
+	session_state_append(st, "first ", 6);
+	session_state_append(st, "state", 5);
+	is_int(session_state_open(s, &r.id, &fd, &len), STORE_NOT_FOUND,
+	    "nothing is seen before it is committed");
+	is_int(session_state_commit(st), STORE_OK, "committed");
+	session_state_free(&st);
+	ok(state_is(s, &r.id, "first state"), "then it is there");
+	ulid_format(&r.id, name);
+	snprintf(path, sizeof(path), "%s/sessions/%s", fx_dir, name);
+	ok(stat(path, &sb) == 0 && (sb.st_mode & 07777) == 0600,
+	    "for its owner only");
+	session_state_new(s, &r.id, &st);
+	session_state_append(st, "half", 4);
+	session_state_free(&st);
+	ok(state_is(s, &r.id, "first state"), "a broken one changes nothing");
+	session_state_new(s, &r.id, &st);
+	is_int(session_state_append(st, much, sizeof(much)), STORE_OK,
+	    "as much as is allowed");
+	is_int(session_state_append(st, much, 1), STORE_LIMIT, "not more");
+	session_state_free(&st);
+	is_int(entries("incoming"), 0, "writers leave nothing behind");
+	store_purge(s, &purged);
+	ok(purged.states == 0 && state_is(s, &r.id, "first state"),
+	    "a state with a row survives the purge");
+	fx_write(s, erase, &r.id);
+	store_purge(s, &purged);
+	ok(purged.states == 1 && entries("sessions") == 0, "one without goes");
+	unlink(path);
+	is_int(symlink("/dev/zero", path), 0, "a link in its place");
+	ok(session_state_open(s, &r.id, &fd, &len) != STORE_OK,
+	    "is not followed");
+	session_state_remove(s, &r.id);
+	is_int(entries("sessions"), 0, "and removed");
+	store_free(&s);
+}
+
+static struct ulid ended;
+static unsigned nended;
+
+static void
+on_ended(void *arg, const struct ulid *id)
+{
+	ended = *id;
+	nended++;
+}
+
+static void
+swept(void *arg, int err, const struct sweep_result *r)
+{
+	if (err == STORE_OK)
+		*(struct sweep_result *)arg = *r;
+}
+
+static unsigned
+sweep(struct store *s, int64_t now_ms)
+{
+	struct sweep_result r = { .sessions = 99 };
+
+	store_sweep(s, now_ms, TTL, 100, swept, on_ended, &r);
+	store_commit(s, FX_NOW);
+	return r.sessions;
+}
+
+static void
+test_expiry(void)
+{
+	struct session_record r = made(7, FX_NOW), other = made(7, FX_NOW);
+	struct take t = { other.id, 7, FX_NOW };
+	struct session_state *st;
+	struct store *s;
+
+	fx_new();
+	s = fx_open();
+	fx_write(s, insert, &r);
+	fx_write(s, insert, &other);
+	fx_write(s, take, &t);
+	session_state_new(s, &r.id, &st);
+	session_state_commit(st);
+	session_state_free(&st);
+	is_int(sweep(s, FX_NOW + TTL - 1), 0, "alive 1 ms before its end");
+	is_int(sweep(s, FX_NOW + TTL), 1, "over at its end");
+	ok(nended == 1 && memcmp(&ended, &r.id, sizeof(ended)) == 0,
+	    "which is told");
+	is_int(entries("sessions"), 0, "its state goes with it");
+	is_int(sweep(s, FX_NOW + TTL * 100), 0, "one in use does not expire");
+	is_int(rows(s, TABLE_SESSIONS), 1, "and is left");
+	store_free(&s);
+}
+
+int
+main(void)
+{
+	test_rows();
+	test_give_back();
+	test_list();
+	test_state();
+	test_expiry();
+	return done_testing();
+}
