@@ -1,19 +1,25 @@
 -- batch_extract_pages: reads up to 1000 pages through a sliding window of tabs
 -- and says of each what it is: title, type, elements, sections. One page's
 -- failure is an item's failure, never the run's.
-local json = ...
+local _, kit = ...
 
-local integer = function(min, max, default, description)
-	return { type = "integer", minimum = min, maximum = max,
-		default = default, description = description }
-end
-local boolean = function(default, description)
-	return { type = "boolean", default = default,
-		description = description }
-end
-local nullable = function(name)
-	return { type = { name, "null" } }
-end
+local nullable = kit.nullable
+local item_properties = {
+	url = { type = "string", description = "The address asked for." },
+	finalUrl = nullable("string", "Where it led to."),
+	status = nullable("integer", "HTTP status."),
+	title = nullable("string", "The page's title."),
+	pageType = nullable("string", "What kind of page it is: login, "
+		.. "article, list and others."),
+	elementCount = nullable("integer",
+		"How many things a person could operate."),
+	contentSections = nullable("integer", "How many sections of text."),
+	success = { type = "boolean", description = "Whether it was read." },
+	attempts = { type = "integer", description = "1, or 2 if it was "
+		.. "tried again." },
+	elapsedMs = { type = "integer", description = "Time it took." },
+	error = kit.error_out(),
+}
 
 local template = {
 	id = "batch_extract_pages",
@@ -35,30 +41,15 @@ local template = {
 				items = { type = "string", maxLength = 2048 },
 				description = "Addresses, http or https.",
 			},
-			extract = {
-				type = "object",
-				additionalProperties = false,
-				properties = {
-					pageInfo = boolean(true,
-						"Type, elements, counts."),
-					content = boolean(true, "Sections, "
-						.. "links, images, metadata."),
-					readability = boolean(false, "The "
-						.. "article as plain text."),
-					maxElements = integer(1, 1000, 50,
-						"Elements of one page."),
-					maxContentLength =
-						integer(1, 50000, 4000,
-						"Characters of one page."),
-				},
-				description = "What to extract of each page.",
-			},
-			concurrency = integer(1, 5, 3,
+			extract = kit.extract { readability =
+				kit.boolean(false,
+				"The article as plain text.") },
+			concurrency = kit.integer(1, 5, 3,
 				"Pages read at the same time."),
-			navigationTimeoutMs = integer(1000, 120000, 30000,
+			navigationTimeoutMs = kit.integer(1000, 120000, 30000,
 				"Time a page has to load, in milliseconds; "
 				.. "one that hangs is tried twice."),
-			csv = boolean(false,
+			csv = kit.boolean(false,
 				"Whether to make a CSV artifact, too."),
 		},
 	},
@@ -66,17 +57,11 @@ local template = {
 		type = "object",
 		required = { "summary", "items" },
 		properties = {
-			summary = {
-				type = "object",
-				required = { "total", "succeeded", "failed" },
-				properties = {
-					total = integer(0, 1000),
-					succeeded = integer(0, 1000),
-					failed = integer(0, 1000),
-				},
-			},
+			summary = kit.summary_out("pages"),
 			items = {
 				type = "array",
+				description = "One for every address, in "
+					.. "their order.",
 				items = {
 					type = "object",
 					required = { "url", "finalUrl",
@@ -85,41 +70,7 @@ local template = {
 						"elementCount",
 						"contentSections", "success",
 						"attempts", "elapsedMs" },
-					properties = {
-						url = { type = "string" },
-						finalUrl = nullable("string"),
-						status = nullable("integer"),
-						title = nullable("string"),
-						pageType = nullable("string"),
-						elementCount =
-							nullable("integer"),
-						contentSections =
-							nullable("integer"),
-						success = { type = "boolean" },
-						attempts = { type = "integer" },
-						elapsedMs = {
-							type = "integer" },
-						error = {
-							type = "object",
-							required = {
-								"errorCode",
-								"message" },
-							properties = {
-								errorCode = {
-									type =
-									"string",
-								},
-								message = {
-									type =
-									"string",
-								},
-								cause = {
-									type =
-									"string",
-								},
-							},
-						},
-					},
+					properties = item_properties,
 				},
 			},
 		},
@@ -171,32 +122,6 @@ local function csv_row(cells, n)
 	return table.concat(row, ",") .. "\r\n"
 end
 
-local function cut(text, max)
-	if type(text) ~= "string" or #text <= max then
-		return text
-	end
-	local last = max
-	while last > 0 and (text:byte(last + 1) & 0xc0) == 0x80 do
-		last = last - 1
-	end
-	return text:sub(1, last)
-end
-
--- Once more, in a fresh tab, when the page hung or crashed.
-local function read_with_retry(tab, url, inputs)
-	local options = { timeoutMs = inputs.navigationTimeoutMs }
-	local nav, err = tab:read(url, inputs.extract, options)
-	if not err or not err.needsFresh then
-		return nav, err, 1
-	end
-	tab:fresh()
-	nav, err = tab:read(url, inputs.extract, options)
-	if err and err.needsFresh then
-		tab:fresh()
-	end
-	return nav, err, 2
-end
-
 -- Every field is always there: null is what is not known or was not asked for.
 local function make_record(null, url, nav, err)
 	local doc = nav and nav.doc
@@ -204,11 +129,11 @@ local function make_record(null, url, nav, err)
 		status = null, title = null, pageType = null,
 		elementCount = null, contentSections = null }
 	if nav then
-		record.finalUrl = cut(nav.finalUrl, 2048)
+		record.finalUrl = kit.cut(nav.finalUrl, 2048)
 		record.status = nav.status or null
 	end
 	if doc then
-		record.title = cut(doc:get("pageInfo", "title")
+		record.title = kit.cut(doc:get("pageInfo", "title")
 			or doc:get("content", "title"), 1024) or null
 		record.pageType = doc:get("pageInfo", "type") or null
 		record.elementCount = doc:get("pageInfo", "totalElements")
@@ -218,8 +143,7 @@ local function make_record(null, url, nav, err)
 		end
 	end
 	if err then
-		record.error = { errorCode = err.code, cause = err.cause,
-			message = cut(err.message, 1024) }
+		record.error = kit.error(err)
 	end
 	return record
 end
@@ -275,8 +199,9 @@ function template.run(ctx)
 			return
 		end
 		local started = ctx:clock()
-		local nav, err, attempts =
-			read_with_retry(tab, url, inputs)
+		local nav, err, attempts = kit.read(tab, url,
+			inputs.extract,
+			{ timeoutMs = inputs.navigationTimeoutMs })
 		local record = make_record(ctx.null, url, nav, err)
 		record.elapsedMs = ctx:clock() - started
 		record.attempts = attempts

@@ -13,6 +13,7 @@
 #include "templates/builtin.h"
 #include "workerd/describe.h"
 #include "workerd/lua_json.h"
+#include "workerd/program.h"
 #include "workerd/report.h"
 #include "workerd/vm.h"
 
@@ -35,11 +36,7 @@ describe(lua_State *L)
 	size_t len;
 
 	lua_json_open(L);
-	lua_pushfstring(L, "=%s", t->id);
-	if (vm_load_text(L, lua_tostring(L, -1), t->text, t->len) != LUA_OK)
-		return lua_error(L);
-	lua_json_push_lib(L);
-	lua_call(L, 1, 1);
+	program_push(L, t);
 	if (!lua_istable(L, -1))
 		return luaL_error(L, "the program returns no table");
 	lua_getfield(L, -1, "run");

@@ -11,6 +11,8 @@ workerd_libworkerd_a_SOURCES = \
 	workerd/lua_json.h \
 	workerd/lua_view.c \
 	workerd/lua_view.h \
+	workerd/program.c \
+	workerd/program.h \
 	workerd/report.c \
 	workerd/report.h \
 	workerd/run.c \
@@ -26,12 +28,14 @@ workerd_libworkerd_a_SOURCES = \
 	workerd/vm_pattern.c \
 	workerd/vm_pattern.h \
 	workerd/vm_string.c
-nodist_workerd_libworkerd_a_SOURCES = workerd/prelude.lua.inc
+nodist_workerd_libworkerd_a_SOURCES = workerd/kit.lua.inc \
+	workerd/prelude.lua.inc
 
+workerd/libworkerd_a-program.$(OBJEXT): workerd/kit.lua.inc
 workerd/libworkerd_a-run.$(OBJEXT): workerd/prelude.lua.inc
-BUILT_SOURCES += workerd/prelude.lua.inc
-CLEANFILES += workerd/prelude.lua.inc
-EXTRA_DIST += workerd/prelude.lua
+BUILT_SOURCES += workerd/kit.lua.inc workerd/prelude.lua.inc
+CLEANFILES += workerd/kit.lua.inc workerd/prelude.lua.inc
+EXTRA_DIST += workerd/kit.lua workerd/prelude.lua
 
 pkglibexec_PROGRAMS += workerd/workerd
 workerd_workerd_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)

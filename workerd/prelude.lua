@@ -1,7 +1,7 @@
 -- prelude: makes the ctx of a template out of what workerd offers (host), the
--- facts of the run and the template's program. Runs in the template's confined
--- state; gives the function that is the run's main coroutine.
-local host, facts, program = ...
+-- facts of the run and the table of the template. Runs in the template's
+-- confined state; gives the function that is the run's main coroutine.
+local host, facts, template = ...
 local pcall, error, type = pcall, error, type
 local min = math.min
 
@@ -100,7 +100,6 @@ function ctx:each(list, concurrency, fn)
 	host.join()
 end
 
-local template = program(host.json)
 return function()
 	host.result(template.run(ctx))
 end

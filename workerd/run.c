@@ -17,6 +17,7 @@
 #include "page/page.h"
 #include "templates/builtin.h"
 #include "workerd/lua_json.h"
+#include "workerd/program.h"
 #include "workerd/run.h"
 #include "workerd/secret.h"
 
@@ -336,11 +337,8 @@ load_program(lua_State *L)
 	if (vm_load_text(L, "=prelude", prelude, sizeof(prelude)) != LUA_OK)
 		return lua_error(L);
 	push_host(L, run);
-	lua_pushfstring(L, "=%s", t->id);
-	if (vm_load_text(L, lua_tostring(L, -1), t->text, t->len) != LUA_OK)
-		return lua_error(L);
-	lua_remove(L, -2);
-	/* prelude(host, facts, program) gives the main function. */
+	program_push(L, t);
+	/* prelude(host, facts, template) gives the main function. */
 	lua_call(L, 3, 1);
 	sched_spawn(run->sched, L, 0);
 	return 0;
