@@ -12,6 +12,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/panic.h"
+#include "json/tape.h"
 #include "storage/journal.h"
 #include "storage/spool.h"
 #include "storage/store.h"
@@ -77,6 +78,33 @@ assembly_warn(struct assembly *a, const char *what, const char *why)
 
 /* Items. */
 
+/* A result that counts {total, succeeded} itself is judged by that. */
+static void
+facts_of_summary(struct task *t, struct outcome_facts *f)
+{
+	struct json_doc *doc = NULL;
+	struct json_val summary;
+	const void *text;
+	int64_t total, good;
+	size_t len = 0;
+
+	text = t->intake == NULL ? NULL : intake_result(t->intake, &len);
+	if (text == NULL ||
+	    !json_parse(
+		text, len, NULL, JSON_BORROW | JSON_DUP_ERROR, &doc, NULL))
+		return;
+	summary = json_obj_get(json_root(doc), "summary");
+	if (json_get_int64(json_obj_get(summary, "total"), &total) &&
+	    json_get_int64(json_obj_get(summary, "succeeded"), &good) &&
+	    total >= 1 && total <= UINT32_MAX && good >= 0 && good <= total) {
+		f->counted = true;
+		f->total = (uint32_t)total;
+		f->succeeded = (uint32_t)good;
+		f->failed = (uint32_t)(total - good);
+	}
+	json_doc_free(&doc);
+}
+
 static void
 items_decide(struct assembly *a)
 {
@@ -92,7 +120,7 @@ items_decide(struct assembly *a)
 		.lost_text = t->lost_text,
 		.limit_ms = t->rec.limit_ms,
 		.passed_ms = clock_stamp_ms() - since,
-		.by_items = a->items.by_items,
+		.counted = a->items.by_items,
 		.total = t->rec.total,
 		.succeeded = a->items.succeeded,
 		.failed = a->items.failed };
@@ -107,6 +135,8 @@ items_decide(struct assembly *a)
 		facts.partial_ok = template->partial_ok;
 		facts.threshold = template->threshold;
 	}
+	if (facts.partial_ok && !facts.counted)
+		facts_of_summary(t, &facts);
 	outcome_decide(
 	    &facts, started, &t->steps, clock_mono_ms(), &a->outcome);
 	t->rec.status = a->outcome.status;

@@ -46,7 +46,7 @@ outcome_of_end(const struct outcome_facts *f, struct outcome *o)
 
 	if (end->ok) {
 		o->status = RUN_SUCCEEDED;
-		if (f->by_items)
+		if (f->counted)
 			outcome_of_items(f, o);
 		return;
 	}

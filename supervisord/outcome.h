@@ -42,10 +42,10 @@ struct outcome_facts {
 	const char *lost_text;
 	int64_t limit_ms;  /* of the run */
 	int64_t passed_ms; /* since its start, or in the queue */
-	bool by_items;     /* the template works on items */
+	bool counted;      /* the result is made of parts that may fail */
 	bool partial_ok;
 	double threshold;
-	uint32_t total, succeeded, failed; /* items */
+	uint32_t total, succeeded, failed; /* parts */
 };
 
 /* Some items failed: are those that did not too few for a partial success? */

@@ -214,7 +214,7 @@ check_items(uint32_t good, uint32_t bad, uint32_t total, bool partial,
 {
 	struct run_end end = { .given = true, .ok = true };
 	struct outcome_facts f = { .end = &end,
-		.by_items = true,
+		.counted = true,
 		.partial_ok = partial,
 		.threshold = 0.5,
 		.total = total,
