@@ -9,11 +9,14 @@
 static const char batch_extract_pages[] = {
 #include "templates/batch_extract_pages.lua.inc"
 };
-
-static const struct builtin table[] = {
-	{ "batch_extract_pages", batch_extract_pages,
-	    sizeof(batch_extract_pages) },
+static const char multi_tab_compare[] = {
+#include "templates/multi_tab_compare.lua.inc"
 };
+
+#define ROW(name) { #name, name, sizeof(name) },
+static const struct builtin table[] = { ROW(batch_extract_pages)
+	    ROW(multi_tab_compare) };
+#undef ROW
 
 const struct builtin *
 builtin_at(size_t i)

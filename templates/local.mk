@@ -2,7 +2,8 @@
 # bytes above 127 would not fit a char initialiser: embed.sh is for ASCII.
 # A new one is named here and in builtin.c.
 TEMPLATES = \
-	templates/batch_extract_pages.lua
+	templates/batch_extract_pages.lua \
+	templates/multi_tab_compare.lua
 
 noinst_LIBRARIES += templates/libtemplates.a
 templates_libtemplates_a_SOURCES = \
@@ -14,6 +15,11 @@ templates/builtin.$(OBJEXT): $(TEMPLATES:.lua=.lua.inc)
 BUILT_SOURCES += $(TEMPLATES:.lua=.lua.inc)
 CLEANFILES += $(TEMPLATES:.lua=.lua.inc)
 EXTRA_DIST += $(TEMPLATES) templates/embed.sh
+
+TEMPLATE_TESTS = \
+	t/scenario/compare.t
+dist_check_SCRIPTS += $(TEMPLATE_TESTS)
+TESTS += $(TEMPLATE_TESTS)
 
 # For every Lua text that is compiled into a program.
 SUFFIXES = .lua .lua.inc

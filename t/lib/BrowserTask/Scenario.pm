@@ -27,6 +27,14 @@ package BrowserTask::Scenario;
 #   listening($pid)             listening TCP sockets of the tree of $pid, as
 #                                text; in a list also how many descriptors
 #                                were looked at
+#   task($c, $template, \%inputs, $s)
+#                                submits it, waits up to $s (60) seconds; the
+#                                Run object with output, or the refusal
+#   misfit($schema, $value)      what of $value does not fit the JSON Schema,
+#                                as text; '' if it fits. Knows the keywords of
+#                                templates' outputs
+#   result_fits($c, $r)          whether a run's result fits its template's
+#                                outputs: a test
 #   error_is($error, $code, $cause, $name)
 #   timed(sub)                   (seconds it took, its value)
 #   quantile($q, @values)
@@ -41,7 +49,7 @@ use Test::More ();
 use Time::HiRes qw(time);
 
 our @EXPORT = qw(client batch get ended event done items artifact artifact_of
-    parts gone listening error_is timed quantile);
+    parts gone listening task misfit result_fits error_is timed quantile);
 
 sub client { return BrowserTask::Client->new($_[0]->client_sock) }
 
@@ -178,6 +186,64 @@ sub listening {
 		}
 	}
 	return wantarray ? (join("\n", @found), $seen) : join "\n", @found;
+}
+
+sub task {
+	my ($c, $template, $inputs, $seconds) = @_;
+	my $s = $c->run($template, $inputs, { mode => 'async' });
+	return $s if $s->{errorCode};
+	return ended($c, $s->{runId}, $seconds);
+}
+
+my %is_type = (
+	object => sub { ref $_[0] eq 'HASH' },
+	array => sub { ref $_[0] eq 'ARRAY' },
+	boolean => sub { JSON::PP::is_bool($_[0]) },
+	null => sub { !defined $_[0] },
+	string => sub { defined $_[0] && !ref $_[0] },
+	integer => sub { !ref $_[0] && ($_[0] // '') =~ /^-?\d+$/ },
+	number => sub { !ref $_[0] && ($_[0] // '') =~ /^-?[\d.]+$/ },
+);
+
+sub misfit {
+	my ($schema, $value, $at) = @_;
+	my @types = map { ref ? @$_ : $_ } $schema->{type} // ();
+
+	$at //= '';
+	return "$at: no " . join ' or ', @types
+	    if @types && !grep { $is_type{$_}->($value) } @types;
+	return "$at: none of its values"
+	    if $schema->{enum} && !grep { $_ eq $value } @{ $schema->{enum} };
+	if (ref $value eq 'HASH') {
+		for my $key (@{ $schema->{required} // [] }) {
+			return "$at: lacks $key" if !exists $value->{$key};
+		}
+		my $known = $schema->{properties} // {};
+		for my $key (sort keys %$value) {
+			my $below = $known->{$key};
+			return "$at/$key: is not in the schema"
+			    if !$below && %$known;
+			my $why = $below ? misfit($below, $value->{$key},
+				"$at/$key") : '';
+			return $why if $why;
+		}
+	} elsif (ref $value eq 'ARRAY' && $schema->{items}) {
+		for my $i (0 .. $#$value) {
+			my $why = misfit($schema->{items}, $value->[$i],
+				"$at/$i");
+			return $why if $why;
+		}
+	}
+	return '';
+}
+
+sub result_fits {
+	my ($c, $r) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	my ($t) = grep { $_->{id} eq $r->{templateId} }
+	    @{ $c->call('template.list', {})->{templates} };
+	Test::More::is(misfit($t->{outputs}, $r->{result}), '',
+		"$r->{templateId}: the result fits its schema");
 }
 
 sub error_is {
