@@ -17,7 +17,8 @@ EXTRA_DIST += \
 	lint/layers.t \
 	lint/links \
 	lint/links.t \
-	lint/manual.t
+	lint/manual.t \
+	lint/units.t
 
 LINT_CPPFLAGS = -D_GNU_SOURCE -DLIBBSD_OPENBSD_VIS $(EVENT_CFLAGS) \
 	$(MSGPACK_CFLAGS) $(BSD_CFLAGS) $(LUA_CFLAGS) $(LMDB_CFLAGS)

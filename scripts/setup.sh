@@ -7,7 +7,7 @@ libmsgpack-dev liblmdb-dev nettle-dev libbsd-dev liblua5.4-dev libpcre2-dev
 libconfuse-dev chromium-headless-shell fonts-dejavu-core perl procps"
 packages_check="chromium clang clang-format clang-tidy libclang-rt-14-dev
 cppcheck iproute2 libjson-c-dev mandoc zstd xz-utils binutils util-linux
-openssl python3 zsh"
+openssl python3 systemd zsh"
 
 say() {
 	printf '%s: %s\n' "${0##*/}" "$*"
