@@ -13,6 +13,7 @@
 #include "site/bodies.h"
 #include "site/corpus.h"
 #include "site/files.h"
+#include "site/forms.h"
 #include "site/pend.h"
 #include "site/serve.h"
 

@@ -14,6 +14,8 @@ site_demosite_SOURCES = \
 	site/demosite.c \
 	site/files.c \
 	site/files.h \
+	site/forms.c \
+	site/forms.h \
 	site/pend.c \
 	site/pend.h \
 	site/prose.c \

@@ -330,6 +330,83 @@ subtest 'files' => sub {
 	    'a NUL in a path is refused');
 };
 
+# A form sent, with cookies; the answer.
+sub send_form {
+	my ($path, $form, $cookie, $query) = @_;
+	my $data = $http->www_form_urlencode($form);
+
+	return $http->get("$site->{url}$path?$data",
+	    { headers => { Cookie => $cookie // '' } }) if $query;
+	return $http->post("$site->{url}$path", { content => $data,
+	    headers => { Cookie => $cookie // '',
+		'Content-Type' => 'application/x-www-form-urlencoded' } });
+}
+
+sub cookies_of {
+	my ($r) = @_;
+	my $set = $r->{headers}{'set-cookie'} // [];
+	return ref $set ? @$set : $set;
+}
+
+subtest 'logins' => sub {
+	my %right = (user => 'ada', password => 'secret-ada');
+	my $sid = 'sid=' . unpack 'H*', 'ada';
+
+	$asserted{"/account/$_"} = 1 for qw(user login member logout);
+	my $r = send_form('/account/login', \%right);
+	is($r->{headers}{location}, '/account/member', 'a right password');
+	like((cookies_of($r))[0],
+	    qr{^$sid; Path=/; HttpOnly; SameSite=Lax$}, 'a session cookie');
+	is(scalar(my @one = cookies_of($r)), 1, 'and no other');
+	$r = send_form('/account/login', { %right, same => 'strict',
+	    remember => 1 });
+	like((cookies_of($r))[0], qr/SameSite=Strict/, 'a strict one');
+	like((cookies_of($r))[1], qr/^remember=yes.*Max-Age/, 'one that stays');
+	$r = send_form('/account/login', \%right, '', 1);
+	is($r->{headers}{location}, '/account/member', 'sent in the address');
+	for my $wrong ('wrong', 'ada', '') {
+		$r = send_form('/account/login',
+		    { %right, password => $wrong });
+		is($r->{headers}{location}, '/try/login-wrong',
+		    "wrong: '$wrong'");
+		is(join('', cookies_of($r)), '', 'and no cookie');
+	}
+	is(send_form('/account/login', { %right, api => 1 })->{status}, 204,
+	    'by script');
+	is(send_form('/account/login', { api => 1 })->{status}, 401,
+	    'by script, wrong');
+	$r = send_form('/account/user', { user => 'ada' });
+	is($r->{headers}{location}, '/try/login-password', 'the first step');
+	my ($who) = (cookies_of($r))[0] =~ /^([^;]+)/;
+	$r = send_form('/account/login', { password => 'x-ada' },
+	    "a=b; $who; c=d");
+	is($r->{headers}{location}, '/account/member', 'the second step');
+	is(get('/account/member')->{headers}{location}, '/try/login',
+	    'a stranger is sent away');
+	$r = send_form('/account/member', {}, "x=y; $sid", 1);
+	like($r->{content}, qr{Signed in as <b>ada</b>}, 'a member is not');
+	like((cookies_of(get('/account/logout')))[0], qr/^sid=;.*Max-Age=0/,
+	    'the end of it');
+};
+
+subtest 'forms and lists' => sub {
+	$asserted{'/echo'} = $asserted{'/list/'} = 1;
+	my $r = send_form('/echo', [ name => 'A & <b>', text => 'x y' ]);
+	like($r->{content}, qr{<dt>name</dt><dd>A &amp; &lt;b&gt;</dd>},
+	    'what was sent');
+	like($r->{content}, qr{<dt>text</dt><dd>x y</dd>}, 'all of it');
+	my %next = (links => [ 1, 0 ], zh => [ 1, 0 ], dead => [ 1, 1 ],
+	    repeat => [ 1, 1 ]);
+	for my $kind (sort keys %next) {
+		my @has = map { get("/list/$kind?page=$_&of=2")->{content}
+			=~ /class="next"/ ? 1 : 0 } 1, 2;
+		is_deeply(\@has, $next{$kind}, "$kind: the way to the next");
+	}
+	like(get('/list/links?page=2')->{content}, qr/Thing 6 of/, 'things');
+	is(get($_)->{status}, 404, $_) for '/list/links?page=5', '/list/x',
+	    '/list/links?page=0';
+};
+
 subtest 'limits' => sub {
 	is(status_of(raw_request('', "GET / HTTP/1.1\r\nHost: x\r\nX-Long: " .
 	    ('y' x 20000) . "\r\n\r\n")), 400, 'long headers are refused');
@@ -343,7 +420,8 @@ subtest 'limits' => sub {
 
 subtest 'the pages hold together' => sub {
 	my (%checked, @broken);
-	my @files = map { s{^\Q$pages\E}{}r } glob("$pages/*.html");
+	my @files = map { s{^\Q$pages\E}{}r }
+	    glob("$pages/*.html $pages/try/*.html");
 	cmp_ok(scalar @files, '>=', 16, 'there are pages');
 	for my $file (@files) {
 		my $html = text_of("$pages$file");
