@@ -16,7 +16,8 @@ model_libmodel_a_SOURCES = \
 	model/settings.def \
 	model/settings.h \
 	model/states.def \
-	model/transitions.def
+	model/transitions.def \
+	model/trust_levels.def
 
 check_PROGRAMS += t/unit/model_test
 t_unit_model_test_SOURCES = t/unit/model_test.c t/unit/tap.h

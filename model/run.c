@@ -51,6 +51,12 @@ static const char *const mode_names[MODE__MAX] = {
 #undef MODE
 };
 
+static const char *const trust_names[TRUST__MAX] = {
+#define TRUST(name, wire) [TRUST_##name] = wire,
+#include "model/trust_levels.def"
+#undef TRUST
+};
+
 static const char *
 name_at(const char *const *names, int max, int i)
 {
@@ -118,6 +124,12 @@ run_mode_name(enum run_mode mode)
 	return name_at(mode_names, MODE__MAX, (int)mode);
 }
 
+const char *
+trust_level_name(enum trust_level level)
+{
+	return name_at(trust_names, TRUST__MAX, (int)level);
+}
+
 #define BY_NAME(function, type, names, max)             \
 	bool function(const char *name, enum type *ret) \
 	{                                               \
@@ -134,3 +146,4 @@ BY_NAME(event_by_name, event_kind, event_names, EVENT__MAX)
 BY_NAME(artifact_kind_by_name, artifact_kind, kind_names, ARTIFACT__MAX)
 BY_NAME(run_priority_by_name, run_priority, priority_names, PRIORITY__MAX)
 BY_NAME(run_mode_by_name, run_mode, mode_names, MODE__MAX)
+BY_NAME(trust_level_by_name, trust_level, trust_names, TRUST__MAX)

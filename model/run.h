@@ -1,6 +1,6 @@
 /*
- * run: words of a run's life: states, transitions, events, modes, priorities
- * and kinds of artifacts, each from its table.
+ * run: words of a run's life: states, transitions, events, modes, priorities,
+ * levels of trust and kinds of artifacts, each from its table.
  */
 #ifndef MODEL_RUN_H
 #define MODEL_RUN_H
@@ -42,6 +42,13 @@ enum run_mode {
 	MODE__MAX
 };
 
+enum trust_level {
+#define TRUST(name, wire) TRUST_##name,
+#include "model/trust_levels.def"
+#undef TRUST
+	TRUST__MAX
+};
+
 const char *run_status_name(enum run_status);
 bool run_status_terminal(enum run_status);
 /* May a run go from one state to the other? */
@@ -52,6 +59,7 @@ bool event_is_state(enum event_kind);
 const char *artifact_kind_name(enum artifact_kind);
 const char *run_priority_name(enum run_priority);
 const char *run_mode_name(enum run_mode);
+const char *trust_level_name(enum trust_level);
 
 /* By wire name; false when there is no such name. */
 bool run_status_by_name(const char *, enum run_status *ret_status);
@@ -59,5 +67,6 @@ bool event_by_name(const char *, enum event_kind *ret_kind);
 bool artifact_kind_by_name(const char *, enum artifact_kind *ret_kind);
 bool run_priority_by_name(const char *, enum run_priority *ret_priority);
 bool run_mode_by_name(const char *, enum run_mode *ret_mode);
+bool trust_level_by_name(const char *, enum trust_level *ret_level);
 
 #endif

@@ -204,12 +204,19 @@ int
 codec_decode(const void *bytes, size_t len, void *object,
     const struct field *fields, size_t n)
 {
+	return codec_decode_grown(bytes, len, object, fields, n, n);
+}
+
+int
+codec_decode_grown(const void *bytes, size_t len, void *object,
+    const struct field *fields, size_t least, size_t n)
+{
 	struct mp_reader r;
 	uint32_t count;
 
 	mp_reader_init(&r, bytes, len);
-	if (!mp_get_array(&r, &count) || count != n ||
-	    codec_get(&r, object, fields, n) != STORE_OK || !mp_done(&r))
+	if (!mp_get_array(&r, &count) || count < least || count > n ||
+	    codec_get(&r, object, fields, count) != STORE_OK || !mp_done(&r))
 		return STORE_CORRUPT;
 	return STORE_OK;
 }

@@ -80,5 +80,11 @@ int
 codec_encode(struct buf *, const void *object, const struct field *, size_t n);
 int codec_decode(
     const void *, size_t len, void *object, const struct field *, size_t n);
+/*
+ * The same for a record that has grown: one that was written when there were
+ * fewer fields, at least the first of them, leaves the others as they are.
+ */
+int codec_decode_grown(const void *, size_t len, void *object,
+    const struct field *, size_t least, size_t n);
 
 #endif

@@ -36,6 +36,12 @@ intent_name(unsigned v)
 	return names[v];
 }
 
+static const char *
+trust_name(unsigned v)
+{
+	return trust_level_name((enum trust_level)v);
+}
+
 static const struct field run_fields[] = {
 	F_FIXED(struct run_record, id),
 	F_FIXED(struct run_record, session),
@@ -65,8 +71,10 @@ static const struct field run_fields[] = {
 	F_TEXT(struct run_record, error_code),
 	F_BOOL(struct run_record, has_identity),
 	F_FIXED(struct run_record, identity),
+	F_NAME(struct run_record, trust, TRUST__MAX, trust_name),
 };
-#define RUN_FIELDS (sizeof(run_fields) / sizeof(run_fields[0]))
+#define RUN_FIELDS       (sizeof(run_fields) / sizeof(run_fields[0]))
+#define RUN_FIELDS_FIRST 28 /* of the first version; add behind them */
 
 static void
 run_key(struct key *k, const struct ulid *id)
@@ -162,7 +170,8 @@ run_get(struct store_txn *txn, const struct ulid *id, struct run_record *ret)
 	if ((rc = txn_get(txn, TABLE_RUNS, &k, &p, &len)) != STORE_OK)
 		return rc;
 	memset(&r, 0, sizeof(r));
-	rc = codec_decode(p, len, &r, run_fields, RUN_FIELDS);
+	rc = codec_decode_grown(
+	    p, len, &r, run_fields, RUN_FIELDS_FIRST, RUN_FIELDS);
 	if (rc != STORE_OK)
 		return rc;
 	if (memcmp(&r.id, id, sizeof(*id)) != 0 || !run_valid(&r))

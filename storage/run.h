@@ -53,6 +53,7 @@ struct run_record {
 	char error_code[STORE_CODE_CHARS + 1]; /* internal name or "" */
 	bool has_identity; /* an idempotency row that lives with the run */
 	uint8_t identity[STORE_IDENTITY_BYTES];
+	enum trust_level trust; /* of the client that submitted it */
 };
 
 /* Has its record's life ended? Such a run is answered as not found. */

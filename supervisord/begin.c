@@ -33,6 +33,7 @@ send_begin(struct task *t)
 	ipc_set_bool(&p, F_TAKEOVER, false);
 	ipc_set_bool(&p, F_STATE, false);
 	ipc_set_bool(&p, F_SECRETS, false);
+	ipc_set_str(&p, F_TRUST, trust_level_name(t->rec.trust));
 	return worker_send(t->worker, &p);
 }
 

@@ -164,19 +164,32 @@ client_uid(const struct client *c)
 bool
 client_is_admin(const struct client *c)
 {
-	return c->door->admin;
+	return c->door->admin && c->trust == TRUST_LOCAL;
+}
+
+enum trust_level
+client_trust(const struct client *c)
+{
+	return c->trust;
 }
 
 bool
 client_may_command(const struct client *c)
 {
-	return c->door->admin || c->uid == 0 || c->uid == geteuid();
+	return c->trust == TRUST_LOCAL &&
+	    (c->door->admin || c->uid == 0 || c->uid == geteuid());
+}
+
+bool
+client_sees_all(const struct client *c)
+{
+	return client_is_admin(c) || (c->trust == TRUST_LOCAL && c->uid == 0);
 }
 
 bool
 client_may_see(const struct client *c, uint32_t uid)
 {
-	return c->door->admin || c->uid == 0 || c->uid == uid;
+	return c->uid == uid || client_sees_all(c);
 }
 
 struct watch_list *

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "ipc/msg.h"
+#include "model/run.h"
 #include "supervisord/watch.h"
 
 struct client;
@@ -31,8 +32,12 @@ void clients_reload(struct clients *);
 struct sup *client_sup(const struct client *);
 uid_t client_uid(const struct client *);
 bool client_is_admin(const struct client *);
+/* As its hello left it. */
+enum trust_level client_trust(const struct client *);
 /* May it tell the service what to do: root, the service's own user, admin. */
 bool client_may_command(const struct client *);
+/* May it see what belongs to any uid? */
+bool client_sees_all(const struct client *);
 /* May it see what belongs to that uid? */
 bool client_may_see(const struct client *, uint32_t uid);
 struct watch_list *client_watches(struct client *);

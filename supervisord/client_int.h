@@ -37,6 +37,7 @@ struct client {
 	struct watch_list watches;
 	struct event *hello; /* until when it must have come */
 	uid_t uid;
+	enum trust_level trust;
 	struct share *share; /* NULL: there is no limit for it */
 	bool over;           /* its user's share: hello is refused */
 	size_t queued;       /* as counted last: what is unread, or more */

@@ -34,6 +34,20 @@ refuse_share(struct client *c, uint32_t seq)
 	chan_finish(c->chan);
 }
 
+/* Both sockets are of this machine: local, unless the client says less. */
+static bool
+take_trust(struct client *c, uint32_t seq, const struct ipc_params *p)
+{
+	const char *trust = ipc_str(p, F_TRUST);
+
+	if (trust == NULL || trust_level_by_name(trust, &c->trust))
+		return true;
+	reply_error(c, seq, ERR_INVALID_PARAMETER, NULL,
+	    "trust: expected \"local\" or \"remote\"");
+	chan_finish(c->chan);
+	return false;
+}
+
 static void
 on_hello(struct client *c, uint32_t seq, const struct ipc_params *p)
 {
@@ -54,13 +68,16 @@ on_hello(struct client *c, uint32_t seq, const struct ipc_params *p)
 		chan_finish(c->chan);
 		return;
 	}
+	if (!take_trust(c, seq, p))
+		return;
 	event_del(c->hello);
 	strlcpy(c->name, ipc_str(p, F_CLIENT), sizeof(c->name));
 	ipc_params_init(&answer, MSG_HELLO_ANSWER);
 	ipc_set_int(&answer, F_PROTO, IPC_PROTO_CLIENT);
 	ipc_set_str(&answer, F_VERSION, PACKAGE_VERSION);
-	ipc_set_str(&answer, F_TRUST, "local");
-	ipc_set_bool(&answer, F_ADMIN, c->door->admin);
+	ipc_set_str(&answer, F_TRUST, trust_level_name(c->trust));
+	ipc_set_bool(&answer, F_ADMIN, client_is_admin(c));
+	chan_set_admin(c->chan, client_is_admin(c));
 	chan_set_phase(c->chan, PEER_READY);
 	if (chan_answer(c->chan, seq, &answer) != CHAN_OK)
 		client_drop(c, "hello could not be answered");

@@ -15,7 +15,8 @@
 #include "supervisord/task.h"
 
 static void
-profile_contract(const struct settings *s, struct json_writer *w)
+profile_contract(
+    const struct settings *s, enum trust_level trust, struct json_writer *w)
 {
 	json_put_int64(w, "maxConcurrentRuns", s->maxConcurrentRuns);
 	json_put_int64(w, "maxUrls", LIMIT_ITEMS);
@@ -31,8 +32,8 @@ profile_contract(const struct settings *s, struct json_writer *w)
 	json_write_str(w, "async");
 	json_write_str(w, "auto");
 	json_write_end_array(w);
-	json_put_str(w, "trustLevel", "local");
-	json_put_bool(w, "isRemote", false);
+	json_put_str(w, "trustLevel", trust_level_name(trust));
+	json_put_bool(w, "isRemote", trust == TRUST_REMOTE);
 }
 
 static void
@@ -43,7 +44,7 @@ profile_totals(struct sup *sup, struct client *client, struct json_writer *w)
 	struct store_txn *txn;
 	uint64_t total;
 
-	f.by_uid = !client_is_admin(client) && f.uid != 0;
+	f.by_uid = !client_sees_all(client);
 	json_write_key(w, "runs");
 	json_write_begin_object(w);
 	if (store_read_begin(sup->store, &txn) == STORE_OK) {
@@ -96,7 +97,7 @@ profile_get(struct client *client, uint32_t seq, const struct ipc_params *p)
 	buf_init(&b, 65536);
 	json_writer_init(&w, &b);
 	json_write_begin_object(&w);
-	profile_contract(&sup->settings, &w);
+	profile_contract(&sup->settings, client_trust(client), &w);
 	json_put_str(&w, "version", PACKAGE_VERSION);
 	json_put_int64(&w, "epoch", store_epoch(sup->store));
 	json_put_int64(&w, "uptimeMs", clock_mono_ms() - sup->started_mono_ms);

@@ -227,7 +227,7 @@ list_whose(struct client *client, const struct ipc_params *p,
 	int64_t own = (int64_t)client_uid(client);
 	int64_t uid = ipc_int(p, F_UID, own);
 
-	f->by_uid = ipc_has(p, F_UID) || (!client_is_admin(client) && own != 0);
+	f->by_uid = ipc_has(p, F_UID) || !client_sees_all(client);
 	f->uid = (uint32_t)uid;
 	if (client_may_see(client, f->uid))
 		return true;

@@ -109,7 +109,9 @@ template_read(struct template *t, const char **ret_why)
 	t->max_timeout_ms = LIMIT_TIMEOUT_MS;
 	json_get_int64(
 	    json_obj_get(limits, "maxTimeoutMs"), &t->max_timeout_ms);
-	t->local = array_has(json_obj_get(meta, "trustLevelSupport"), "local");
+	for (int i = 0; i < TRUST__MAX; i++)
+		t->trust[i] = array_has(json_obj_get(meta, "trustLevelSupport"),
+		    trust_level_name((enum trust_level)i));
 	t->partial_ok = meta_bool(meta, "supportsPartialSuccess", false);
 	t->threshold = 0.5;
 	json_get_double(

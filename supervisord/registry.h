@@ -31,7 +31,7 @@ struct template
 	/* auto is sync while this input has at most so many elements. */
 	char sync_input[64];
 	int64_t sync_max;
-	bool local; /* trustLevelSupport */
+	bool trust[TRUST__MAX]; /* trustLevelSupport */
 	bool partial_ok;
 	double threshold;
 	bool restart_safe;

@@ -181,6 +181,7 @@ runjson_write(struct sup *sup, struct store_txn *txn,
 	json_put_str(w, "phase", rec->phase[0] == '\0' ? NULL : rec->phase);
 	json_put_str(w, "mode", run_mode_name(rec->mode));
 	json_put_str(w, "priority", run_priority_name(rec->priority));
+	json_put_str(w, "trustLevel", trust_level_name(rec->trust));
 	json_put_int64(w, "attempt", rec->attempt);
 	json_put_str(w, "traceId", rec->trace_id);
 	json_put_int64(w, "timeoutMs", rec->limit_ms);

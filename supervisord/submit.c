@@ -66,7 +66,8 @@ submission_free(struct submission **submission)
 /* Checks. */
 
 static bool
-check_template(struct submission *s, const struct ipc_params *p)
+check_template(
+    struct submission *s, enum trust_level trust, const struct ipc_params *p)
 {
 	const char *id = ipc_str(p, F_TEMPLATE_ID);
 	const char *version = ipc_str(p, F_TEMPLATE_VERSION);
@@ -80,9 +81,11 @@ check_template(struct submission *s, const struct ipc_params *p)
 		return refuse(r, ERR_TEMPLATE_VERSION_UNSUPPORTED,
 		    "template %s is served in version %s, not %s", id,
 		    s->template->version, version);
-	if (!s->template->local)
+	s->rec.trust = trust;
+	if (!s->template->trust[trust])
 		return refuse(r, ERR_TRUST_LEVEL_NOT_ALLOWED,
-		    "template %s does not allow the trust level local", id);
+		    "template %s does not allow the trust level %s", id,
+		    trust_level_name(trust));
 	if (ipc_has(p, F_SESSION_ID))
 		return refuse(
 		    r, ERR_SESSION_NOT_FOUND, "no session of that id is kept");
@@ -455,8 +458,9 @@ submit_run(struct client *client, uint32_t seq, const struct ipc_params *p)
 		return;
 	}
 	s->sup = client_sup(client);
-	if (!check_template(s, p) || !check_options(s, p) ||
-	    !check_inputs(s, p) || !make_record(s, client_uid(client))) {
+	if (!check_template(s, client_trust(client), p) ||
+	    !check_options(s, p) || !check_inputs(s, p) ||
+	    !make_record(s, client_uid(client))) {
 		reply_error(
 		    client, seq, s->refusal.code, NULL, s->refusal.message);
 		submission_free(&s);

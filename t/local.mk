@@ -10,6 +10,7 @@ dist_check_SCRIPTS += \
 	t/regress/0005-room-for-the-admin.t \
 	t/scenario/badinput.t \
 	t/scenario/badpages.t \
+	t/scenario/contract.t \
 	t/scenario/crash.t \
 	t/scenario/faults.t \
 	t/scenario/faults_socket.t \
@@ -24,6 +25,7 @@ TESTS += \
 	t/regress/0005-room-for-the-admin.t \
 	t/scenario/badinput.t \
 	t/scenario/badpages.t \
+	t/scenario/contract.t \
 	t/scenario/crash.t \
 	t/scenario/faults.t \
 	t/scenario/faults_socket.t \

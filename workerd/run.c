@@ -82,6 +82,7 @@ run_begin(struct run *run, const struct ipc_params *p, const char **ret_why)
 	strlcpy(run->trace_id, ipc_str(p, F_TRACE_ID), sizeof(run->trace_id));
 	strlcpy(
 	    run->resources, ipc_str(p, F_RESOURCES), sizeof(run->resources));
+	strlcpy(run->trust, ipc_str(p, F_TRUST), sizeof(run->trust));
 	run->attempt = (int)ipc_int(p, F_ATTEMPT, 1);
 	run->max_tabs = (int)ipc_int(p, F_MAX_TABS, 1);
 	run->memory_bytes = (size_t)ipc_int(p, F_MEMORY_BYTES, 1);
@@ -321,6 +322,7 @@ push_host(lua_State *L, struct run *run)
 	set_str(L, "runId", run->id);
 	set_str(L, "traceId", run->trace_id);
 	set_str(L, "resources", run->resources);
+	set_str(L, "trustLevel", run->trust);
 	set_int(L, "attempt", run->attempt);
 }
 

@@ -55,6 +55,7 @@ struct run {
 	char template_id[IPC_ID_MAX + 1];
 	char trace_id[33];
 	char resources[17];
+	char trust[17];
 	int attempt;
 	int max_tabs;
 	size_t memory_bytes; /* for the template's program */

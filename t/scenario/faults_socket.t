@@ -35,7 +35,7 @@ my $no_artifact = 'art_01ARZ3NDEKTSV4RRFFQ69G5FAV';
 
 # One of each, none of which does anything. Every field is there.
 my %call = (
-	'hello' => { proto => 1, client => 'cut' },
+	'hello' => { proto => 1, client => 'cut', trust => 'remote' },
 	'template.list' => {},
 	'template.check' => {},
 	'run.submit' => { templateId => 'nowhere', templateVersion => 'v1',

@@ -70,6 +70,7 @@ static struct {
 	struct buf inputs;
 	bool done[ITEMS_MAX]; /* in an earlier attempt */
 	int64_t attempt;
+	char trust[17];
 	uint32_t items, finished;
 	enum ipc_phase phase;
 	bool told; /* to end */
@@ -112,6 +113,7 @@ on_msg(const struct ipc_params *p)
 	switch (p->msg) {
 	case MSG_W_RUN_BEGIN:
 		run.attempt = ipc_int(p, F_ATTEMPT, 0);
+		strlcpy(run.trust, ipc_str(p, F_TRUST), sizeof(run.trust));
 		run.phase = PEER_RUN;
 		break;
 	case MSG_W_RUN_INPUT:
@@ -289,6 +291,16 @@ send_artifact(void)
 }
 
 static void
+send_result(const char *text)
+{
+	struct ipc_params p;
+
+	ipc_params_init(&p, MSG_S_RESULT_DATA);
+	ipc_set_bin(&p, F_DATA, text, strlen(text));
+	say(&p);
+}
+
+static void
 hold(void)
 {
 	await(MSG__MAX);
@@ -329,9 +341,12 @@ obey(const char *word)
 	} else if (strcmp(word, "art") == 0) {
 		send_artifact();
 	} else if (strcmp(word, "result") == 0) {
-		ipc_params_init(&p, MSG_S_RESULT_DATA);
-		ipc_set_bin(&p, F_DATA, "{\"answer\":42}", 13);
-		say(&p);
+		send_result("{\"answer\":42}");
+	} else if (strcmp(word, "trust") == 0) {
+		char text[64];
+
+		snprintf(text, sizeof(text), "{\"trust\":\"%s\"}", run.trust);
+		send_result(text);
 	} else if (strcmp(word, "hold") == 0 ||
 	    (strcmp(word, "hold1") == 0 && run.attempt == 1)) {
 		hold();

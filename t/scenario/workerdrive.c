@@ -212,6 +212,7 @@ send_run(struct drive *d)
 	ipc_set_bool(&p, F_TAKEOVER, false);
 	ipc_set_bool(&p, F_STATE, false);
 	ipc_set_bool(&p, F_SECRETS, false);
+	ipc_set_str(&p, F_TRUST, "local");
 	send_note(d, &p);
 	chan_set_phase(d->chan, PEER_RUN);
 	if (d->breach) {

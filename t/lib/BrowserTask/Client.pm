@@ -4,7 +4,8 @@ package BrowserTask::Client;
 # JSON documents inside. Core modules only, independent of the C code.
 #
 #   my $c = BrowserTask::Client->new($socket_path);    connects, says hello
-#     further arguments: raw => 1 (no hello), seconds => 30 (per answer)
+#     further arguments: raw => 1 (no hello), seconds => 30 (per answer),
+#     trust => LEVEL (asked for in hello)
 #   $c->call('run.get', { runId => $id })    the result; an error is a hash
 #                        with errorCode. JSON values are given as references
 #                        to hashes or arrays, e.g. inputs => { urls => [...] }
@@ -93,7 +94,8 @@ sub new {
 	    or die "$path: $!\n";
 	my $self = bless { sock => $sock, in => '', seq => 0, answers => {},
 		notes => [], seconds => 30, %opt }, $class;
-	$self->{hello} = $self->call('hello', { proto => 1, client => 'test' })
+	$self->{hello} = $self->call('hello', { proto => 1, client => 'test',
+		defined $opt{trust} ? (trust => $opt{trust}) : () })
 	    unless $opt{raw};
 	return $self;
 }
