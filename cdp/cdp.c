@@ -52,6 +52,8 @@ LIST_HEAD(session_list, cdp_session);
 struct cdp {
 	uint32_t magic;
 	uint32_t last_id;
+	uint32_t
+	    resync_id; /* all but the answer to it is dropped; 0: nothing */
 	struct event_base *base;
 	struct cdp_pipe *pipe;
 	const struct cdp_ops *ops;
@@ -180,6 +182,19 @@ cdp_call(struct cdp *cdp, struct cdp_session *session, const char *method,
 }
 
 void
+cdp_resync(struct cdp *cdp, int timeout_ms, cdp_reply_cb *cb, void *arg)
+{
+	struct iovec nul = { (void *)(uintptr_t) "", 1 };
+
+	MAGIC_CHECK(cdp, CDP_MAGIC);
+	ASSERT(cdp->resync_id == 0 && TAILQ_EMPTY(&cdp->calls));
+	/* If this does not get out, neither does the call. */
+	(void)cdp_pipe_send(cdp->pipe, &nul, 1, CDP_QUEUE_MAX_BYTES);
+	cdp->resync_id = cdp_call(
+	    cdp, NULL, "Browser.getVersion", NULL, 0, timeout_ms, cb, arg);
+}
+
+void
 cdp_forget(struct cdp *cdp, const void *arg)
 {
 	struct call *c;
@@ -256,6 +271,23 @@ cdp_on_event(
 	s->cb(cdp, &ev, s->arg);
 }
 
+/*
+ * The first thing read may be the end of any message, so more must hold than
+ * the number.
+ */
+static bool
+cdp_ends_resync(struct cdp *cdp, const struct json_envelope *env)
+{
+	struct json_span product;
+	int64_t id;
+
+	if (!json_span_get_int64(env->id, &id) || id != cdp->resync_id ||
+	    !json_span_member(env->result, "protocolVersion", &product))
+		return false;
+	cdp->resync_id = 0;
+	return true;
+}
+
 static void
 cdp_on_message(const uint8_t *msg, size_t len, void *arg)
 {
@@ -267,6 +299,10 @@ cdp_on_message(const uint8_t *msg, size_t len, void *arg)
 	cdp->stats.messages_in++;
 	cdp->stats.bytes_in += len + 1;
 	if (!cdp_envelope_take(msg, len, &env)) {
+		cdp->stats.dropped++;
+		return;
+	}
+	if (cdp->resync_id != 0 && !cdp_ends_resync(cdp, &env)) {
 		cdp->stats.dropped++;
 		return;
 	}

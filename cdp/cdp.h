@@ -83,6 +83,14 @@ struct cdp_stats {
 struct cdp *cdp_new(struct event_base *, int read_fd, int write_fd,
     uint32_t first_id, const struct cdp_ops *, void *ctx);
 /*
+ * For a pipe that another worker used before, who may have died in the middle
+ * of reading and of writing: ends the command that may be half written, and
+ * drops whatever else the browser had to say until it answers this call, which
+ * asks for its version. The first thing to do with the object; the callback is
+ * that of a cdp_call() and until it came nothing else may be called.
+ */
+void cdp_resync(struct cdp *, int timeout_ms, cdp_reply_cb *, void *arg);
+/*
  * Frees without calling back anybody. Not from inside a callback of this
  * object; cdp_close() is.
  */

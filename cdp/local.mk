@@ -16,3 +16,9 @@ t_unit_cdp_test_SOURCES = t/unit/cdp_test.c t/unit/tap.h
 t_unit_cdp_test_LDADD = cdp/libcdp.a json/libjson.a common/libcommon.a \
 	$(EVENT_LIBS) $(BSD_LIBS)
 TESTS += t/unit/cdp_test
+
+check_PROGRAMS += t/unit/cdp_resync_test
+t_unit_cdp_resync_test_SOURCES = t/unit/cdp_resync_test.c t/unit/tap.h
+t_unit_cdp_resync_test_LDADD = cdp/libcdp.a json/libjson.a \
+	common/libcommon.a $(EVENT_LIBS) $(BSD_LIBS)
+TESTS += t/unit/cdp_resync_test
