@@ -63,7 +63,7 @@ popup_on_event(struct cdp *cdp, const struct cdp_event *ev, void *arg)
 		    1, PAGE_CALL_MS, NULL, NULL);
 }
 
-static void
+void
 browser_close_target(struct browser *b, const char *target)
 {
 	char params[PAGE_ID_MAX + 32];
@@ -141,6 +141,10 @@ browser_on_attached(struct browser *b, struct json_span params)
 	(void)page_member_str(info, "type", type, sizeof(type));
 	if (strcmp(type, "page") != 0)
 		return;
+	if (b->takeover != NULL) {
+		takeover_note(b->takeover, session, target, opener, info);
+		return;
+	}
 	p = browser_page_by_target(b, target);
 	if (p != NULL)
 		page_adopt(p, session, strlen(session));
@@ -235,6 +239,13 @@ again:
 
 static const struct cdp_ops cdp_ops = { browser_on_event, browser_on_cdp_gone };
 
+void
+browser_report_ready(struct browser *b, const char *product)
+{
+	b->ready = true;
+	b->ops->on_ready(b, product, NULL, b->ctx);
+}
+
 static void
 browser_on_version(struct cdp *cdp, const struct cdp_reply *r, void *arg)
 {
@@ -246,11 +257,13 @@ browser_on_version(struct cdp *cdp, const struct cdp_reply *r, void *arg)
 		return;
 	}
 	(void)page_member_str(r->result, "product", product, sizeof(product));
-	b->ready = true;
-	b->ops->on_ready(b, product, NULL, b->ctx);
+	if (b->takeover != NULL)
+		takeover_choose(b->takeover, product);
+	else
+		browser_report_ready(b, product);
 }
 
-static void
+void
 browser_set_up(struct browser *b)
 {
 	static const struct {
@@ -285,7 +298,10 @@ browser_new(struct event_base *base, int read_fd, int write_fd,
 
 	if (b == NULL)
 		return NULL;
-	b->cdp = cdp_new(base, read_fd, write_fd, 0, &cdp_ops, b);
+	if (options != NULL)
+		b->options = *options;
+	b->cdp = cdp_new(base, read_fd, write_fd,
+	    takeover_first_id(b->options.generation), &cdp_ops, b);
 	if (b->cdp == NULL) {
 		free(b);
 		return NULL;
@@ -294,12 +310,13 @@ browser_new(struct event_base *base, int read_fd, int write_fd,
 	b->base = base;
 	b->ops = ops;
 	b->ctx = ctx;
-	if (options != NULL)
-		b->options = *options;
 	if (b->options.max_pages == 0)
 		b->options.max_pages = PAGES_DEFAULT;
 	TAILQ_INIT(&b->pages);
-	browser_set_up(b);
+	if (b->options.generation == 0)
+		browser_set_up(b);
+	else if (!takeover_begin(b))
+		browser_free(&b);
 	return b;
 }
 
@@ -314,6 +331,7 @@ browser_free(struct browser **bp)
 	MAGIC_CHECK(b, BROWSER_MAGIC);
 	while ((p = TAILQ_FIRST(&b->pages)) != NULL)
 		page_free(&p);
+	takeover_free(&b->takeover);
 	cdp_free(&b->cdp);
 	b->magic = 0;
 	free(b);

@@ -17,6 +17,12 @@ struct browser_options {
 	bool allow_data_urls; /* data: beside http, https and about:blank */
 	bool keep_popups;     /* default: a pop-up is closed at once */
 	int max_pages;        /* tabs of one session; 0: 20 */
+	/*
+	 * How many workers spoke to this browser before; 0: none. With others
+	 * it must answer within 1 s, its tabs are looked through, and the one
+	 * used last is kept for browser_take_tab(); all others are closed.
+	 */
+	uint32_t generation;
 };
 
 struct browser_ops {
@@ -50,6 +56,17 @@ struct browser *browser_new(struct event_base *, int read_fd, int write_fd,
     const struct browser_options *, const struct browser_ops *, void *ctx);
 /* Frees it with all its pages, calling nobody back; not from a callback. */
 void browser_free(struct browser **);
+/*
+ * The open tab that the worker before left behind, with the document it shows;
+ * the caller's from now on. NULL when there was none that answers. From on_ready
+ * on, once.
+ */
+struct page *browser_take_tab(struct browser *);
+/*
+ * For a browser that lives on without a worker: from now on its tabs ask
+ * nobody before they send a request or open a window.
+ */
+void browser_leave(struct browser *);
 bool browser_is_gone(const struct browser *);
 /* For counters and for what page/ does not offer; borrowed. */
 struct cdp *browser_cdp(struct browser *);

@@ -7,6 +7,7 @@ page_libpage_a_SOURCES = \
 	page/frames.c \
 	page/navigate.c \
 	page/neterrors.def \
+	page/origins.c \
 	page/page.c \
 	page/page.h \
 	page/priv.h \
@@ -15,7 +16,8 @@ page_libpage_a_SOURCES = \
 	page/scripts.def \
 	page/scripts.h \
 	page/stable.c \
-	page/status.c
+	page/status.c \
+	page/takeover.c
 nodist_page_libpage_a_SOURCES = page/scripts.c
 
 PAGE_JS = \
@@ -176,3 +178,16 @@ t_scenario_readability_test_CPPFLAGS = $(AM_CPPFLAGS) $(EVHTTP_CFLAGS) \
 	-I$(top_srcdir)/t/scenario
 t_scenario_readability_test_LDADD = $(PAGE_TEST_LIBS) $(EVHTTP_LIBS)
 TESTS += t/scenario/readability_test
+
+check_PROGRAMS += t/scenario/takeover_test
+t_scenario_takeover_test_SOURCES = \
+	cell/flags.c \
+	t/scenario/live.c \
+	t/scenario/live.h \
+	t/scenario/takeover_test.c \
+	t/scenario/visit.c \
+	t/scenario/visit.h \
+	t/unit/tap.h
+t_scenario_takeover_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/t/scenario
+t_scenario_takeover_test_LDADD = $(PAGE_TEST_LIBS)
+TESTS += t/scenario/takeover_test

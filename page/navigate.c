@@ -191,6 +191,7 @@ load_on_document(struct page *p, struct json_span params)
 	flight_on_commit(p);
 	frames_clear(p);
 	(void)page_member_str(frame, "loaderId", p->loader, sizeof(p->loader));
+	origins_note(p, frame);
 	if ((p->op != OP_NAVIGATE && p->op != OP_STABLE) ||
 	    p->late_status != PAGE_OK || !l->replied)
 		return;

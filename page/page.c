@@ -379,17 +379,10 @@ page_on_created(struct cdp *cdp, const struct cdp_reply *r, void *arg)
 }
 
 struct page *
-page_open(struct browser *b, page_cb *cb, void *arg)
+page_new(struct browser *b, int timeout_ms, page_cb *cb, void *arg)
 {
-	static const char params[] =
-	    "{\"url\":\"about:blank\",\"newWindow\":true}";
-	struct iovec iov = { (void *)(uintptr_t)params, sizeof(params) - 1 };
-	struct page *p;
+	struct page *p = calloc(1, sizeof(*p));
 
-	MAGIC_CHECK(b, BROWSER_MAGIC);
-	if (browser_is_gone(b) || b->npages >= b->options.max_pages)
-		return NULL;
-	p = calloc(1, sizeof(*p));
 	if (p == NULL)
 		return NULL;
 	p->magic = PAGE_MAGIC;
@@ -407,7 +400,22 @@ page_open(struct browser *b, page_cb *cb, void *arg)
 		return NULL;
 	}
 	p->cb.open = cb;
-	page_begin(p, OP_OPEN, PAGE_OPEN_MS, arg);
+	page_begin(p, OP_OPEN, timeout_ms, arg);
+	return p;
+}
+
+struct page *
+page_open(struct browser *b, page_cb *cb, void *arg)
+{
+	static const char params[] =
+	    "{\"url\":\"about:blank\",\"newWindow\":true}";
+	struct iovec iov = { (void *)(uintptr_t)params, sizeof(params) - 1 };
+	struct page *p;
+
+	MAGIC_CHECK(b, BROWSER_MAGIC);
+	if (browser_is_gone(b) || b->npages >= b->options.max_pages ||
+	    (p = page_new(b, PAGE_OPEN_MS, cb, arg)) == NULL)
+		return NULL;
 	cdp_call(b->cdp, NULL, "Target.createTarget", &iov, 1, PAGE_OPEN_MS,
 	    page_on_created, p);
 	return p;

@@ -27,6 +27,8 @@
 #define PAGE_DIALOGS_MAX      20 /* of one operation, then its script is stopped */
 #define PAGE_POPUPS_MAX       64 /* of one operation, then it fails */
 #define PAGE_FLIGHTS_MAX      32
+#define PAGE_ORIGIN_MAX       272 /* a scheme, a name of 253 bytes, a port */
+#define BROWSER_ORIGINS_MAX   64
 #define PAGE_JSON_MAX         ((size_t)32 << 20)
 
 enum page_state {
@@ -106,8 +108,9 @@ struct page {
 	enum page_status late_status; /* what the recovery will report */
 	char late_message[PAGE_MESSAGE_MAX];
 	int64_t context; /* isolated world of the current document; 0: none */
-	char loader[PAGE_ID_MAX + 1]; /* document that is shown */
-	char target[PAGE_ID_MAX + 1]; /* also the id of its main frame */
+	char loader[PAGE_ID_MAX + 1];     /* document that is shown */
+	char target[PAGE_ID_MAX + 1];     /* also the id of its main frame */
+	char origin[PAGE_ORIGIN_MAX + 1]; /* of the document; "" if of none */
 	struct buf script; /* expression kept until its world exists */
 	struct buf doc;    /* what page_read() has read */
 	char doc_error[PAGE_MESSAGE_MAX];
@@ -121,6 +124,8 @@ struct page {
 };
 
 TAILQ_HEAD(page_list, page);
+
+struct takeover;
 
 struct browser {
 	uint32_t magic;
@@ -136,6 +141,10 @@ struct browser {
 		char session[PAGE_ID_MAX + 1];
 	} unclaimed[BROWSER_UNCLAIMED_MAX];
 	unsigned next_unclaimed;
+	struct takeover *takeover; /* under way */
+	struct page *taken;        /* for browser_take_tab() */
+	unsigned norigins;         /* of documents that tabs have shown */
+	char origins[BROWSER_ORIGINS_MAX][PAGE_ORIGIN_MAX + 1];
 	bool ready;
 	bool gone;
 	bool stuck;
@@ -148,8 +157,29 @@ void browser_warn(struct browser *, const char *fmt, ...)
 /* The tab of a page has its name now: adopts it if it was attached before. */
 void browser_claim_target(struct browser *, struct page *);
 void browser_report_stuck(struct browser *, const char *why);
+/* Sends what holds for all tabs; browser_report_ready() follows. */
+void browser_set_up(struct browser *);
+void browser_report_ready(struct browser *, const char *product);
+void browser_close_target(struct browser *, const char *target);
+
+/* takeover.c */
+uint32_t takeover_first_id(uint32_t generation);
+/* False when memory ran out. */
+bool takeover_begin(struct browser *);
+void takeover_free(struct takeover **);
+/* A tab was attached; info is its targetInfo. */
+void takeover_note(struct takeover *, const char *session, const char *target,
+    const char *opener, struct json_span info);
+/* All tabs were noted: keeps one, closes the others, reports ready. */
+void takeover_choose(struct takeover *, const char *product);
+
+/* origins.c */
+/* The tab shows another document; frame is its main frame. */
+void origins_note(struct page *, struct json_span frame);
 
 /* page.c */
+/* A page that is opening, not of any tab yet; NULL when memory ran out. */
+struct page *page_new(struct browser *, int timeout_ms, page_cb *, void *arg);
 void page_adopt(struct page *, const char *session, size_t len);
 void page_on_crash(struct page *);
 void page_on_lost(struct page *, enum page_status, const char *message);

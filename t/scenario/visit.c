@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <event2/event.h>
 
@@ -205,32 +206,59 @@ visit_extract(struct page *p, struct page_extract_options opts)
 	visit_wait();
 }
 
-bool
-visit_start(enum live_program program, const char *pages, const char **ret_why)
+void
+visit_attach(uint32_t generation)
 {
-	static const struct browser_options options = { .allow_data_urls =
-							    true };
+	struct browser_options options = { .allow_data_urls = true,
+		.generation = generation };
 
+	visit.base = event_base_new();
+	visit.browser = browser_new(visit.base, dup(visit.chrome.read_fd),
+	    dup(visit.chrome.write_fd), &options, &ops, NULL);
+	visit_wait();
+}
+
+void
+visit_drop(void)
+{
+	browser_free(&visit.browser);
+	event_base_free(visit.base);
+}
+
+bool
+visit_launch(enum live_program program, const char *pages, const char **ret_why)
+{
 	memset(&visit, 0, sizeof(visit));
 	if (!live_site_start(&visit.site, pages, ret_why))
 		return false;
-	if (!live_browser_start(&visit.chrome, program, ret_why)) {
-		live_site_stop(&visit.site);
+	if (live_browser_start(&visit.chrome, program, ret_why))
+		return true;
+	live_site_stop(&visit.site);
+	return false;
+}
+
+void
+visit_stop(void)
+{
+	free(visit.json);
+	live_browser_stop(&visit.chrome);
+	live_site_stop(&visit.site);
+}
+
+bool
+visit_start(enum live_program program, const char *pages, const char **ret_why)
+{
+	if (!visit_launch(program, pages, ret_why))
 		return false;
-	}
-	visit.base = event_base_new();
-	visit.browser = browser_new(visit.base, visit.chrome.read_fd,
-	    visit.chrome.write_fd, &options, &ops, NULL);
-	visit_wait();
+	visit_attach(0);
+	close(visit.chrome.read_fd);
+	close(visit.chrome.write_fd);
 	return true;
 }
 
 void
 visit_end(void)
 {
-	free(visit.json);
-	browser_free(&visit.browser);
-	event_base_free(visit.base);
-	live_browser_stop(&visit.chrome);
-	live_site_stop(&visit.site);
+	visit_drop();
+	visit_stop();
 }

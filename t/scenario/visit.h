@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "live.h"
 #include "page/browser.h"
@@ -46,6 +47,15 @@ extern struct visit visit;
  */
 bool visit_start(enum live_program, const char *pages, const char **ret_why);
 void visit_end(void);
+/*
+ * The same in parts, for a browser that several workers speak to one after the
+ * other: both start, one attaches to the browser as the next worker would and
+ * waits for its first answer, lets go without closing anything, both end.
+ */
+bool visit_launch(enum live_program, const char *pages, const char **ret_why);
+void visit_attach(uint32_t generation);
+void visit_drop(void);
+void visit_stop(void);
 
 /* Runs the loop until a callback has come. */
 void visit_wait(void);
