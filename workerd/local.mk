@@ -40,6 +40,8 @@ EXTRA_DIST += workerd/kit.lua workerd/prelude.lua
 pkglibexec_PROGRAMS += workerd/workerd
 workerd_workerd_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)
 workerd_workerd_SOURCES = \
+	workerd/start.c \
+	workerd/start.h \
 	workerd/workerd.c
 workerd_workerd_LDADD = workerd/libworkerd.a templates/libtemplates.a \
 	page/libpage.a cdp/libcdp.a ipc/libipc.a json/libjson.a \

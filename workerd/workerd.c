@@ -7,11 +7,9 @@
  * ends the run.
  */
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <event2/event.h>
@@ -26,6 +24,7 @@
 #include "workerd/report.h"
 #include "workerd/run.h"
 #include "workerd/secret.h"
+#include "workerd/start.h"
 
 #define FD_IPC     3
 #define FD_CDP_IN  4
@@ -44,6 +43,7 @@ struct worker {
 	struct event *secrets_event; /* NULL: the run has none */
 	struct buf text;             /* to describe */
 	char product[128];
+	uint32_t generation; /* workers this browser had before */
 	bool describing;
 	bool browser_ready;
 	bool go;
@@ -336,10 +336,18 @@ on_browser_ready(
 	struct worker *w = ctx;
 
 	if (product == NULL) {
-		run_abort(w->run, ERR_BROWSER_START_FAILED, why);
+		run_abort(w->run,
+		    w->generation == 0 ? ERR_BROWSER_START_FAILED
+				       : ERR_CDP_UNAVAILABLE,
+		    why);
 		return;
 	}
 	strlcpy(w->product, product, sizeof(w->product));
+	w->first = browser_take_tab(browser);
+	if (w->first != NULL) {
+		on_first_tab(w->first, PAGE_OK, "", w);
+		return;
+	}
 	w->first = page_open(browser, on_first_tab, w);
 	if (w->first == NULL)
 		run_abort(
@@ -378,21 +386,6 @@ on_browser_stuck(struct browser *browser, const char *why, void *ctx)
 
 /* ---- start ---- */
 
-/* The launcher hands over exactly these; one more would be a leak. */
-static void
-check_fds(bool describing)
-{
-	int last = describing ? FD_IPC : FD_SECRETS;
-	struct stat st;
-
-	for (int fd = 0; fd <= last; fd++)
-		if (fstat(fd, &st) != 0)
-			fatal("descriptor %d is not open", fd);
-	for (int fd = FD_SECRETS + 1; fd < 1024; fd++)
-		if (fstat(fd, &st) == 0)
-			fatal("descriptor %d should be closed", fd);
-}
-
 static void
 start_chan(struct worker *w)
 {
@@ -413,12 +406,15 @@ start_run(struct worker *w)
 	static const struct browser_ops ops = { on_browser_ready,
 		on_browser_gone, on_browser_warning, on_browser_stuck };
 
+	const struct browser_options options = { .generation = w->generation };
+
 	w->run = run_new(w->chan, on_run_ended, w);
 	w->stop_timer = evtimer_new(w->base, on_stop_timer, w);
 	w->end_event = event_new(w->base, -1, 0, on_end_event, w);
 	if (w->run == NULL || w->stop_timer == NULL || w->end_event == NULL)
 		fatal("out of memory");
-	w->browser = browser_new(w->base, FD_CDP_IN, FD_CDP_OUT, NULL, &ops, w);
+	w->browser =
+	    browser_new(w->base, FD_CDP_IN, FD_CDP_OUT, &options, &ops, w);
 	if (w->browser == NULL)
 		fatal("out of memory");
 }
@@ -439,19 +435,6 @@ clean_up(struct worker *w)
 	event_base_free(w->base);
 }
 
-/*
- * The browser writes a message and its end apart. A process that is woken
- * between the two takes the processor from the writer, finds half a message
- * and sleeps again: without this, half of all wake-ups.
- */
-static void
-let_writer_finish(void)
-{
-	const struct sched_param param = { 0 };
-
-	(void)sched_setscheduler(0, SCHED_BATCH, &param);
-}
-
 int
 main(int argc, char **argv)
 {
@@ -460,13 +443,11 @@ main(int argc, char **argv)
 	memset(&w, 0, sizeof(w));
 	log_init("workerd", LOGL_INFO);
 	buf_init(&w.text, LIMIT_TEMPLATE_BYTES);
-	w.describing = argc == 2 && strcmp(argv[1], "--describe") == 0;
-	if (argc != 1 && !w.describing)
-		fatal("usage: workerd [--describe]; the launcher starts it");
-	check_fds(w.describing);
+	start_arguments(argc, argv, &w.describing, &w.generation);
+	start_check_fds(w.describing ? FD_IPC : FD_SECRETS);
 	/* Writing to a browser that is gone is an error, not our end. */
 	(void)signal(SIGPIPE, SIG_IGN);
-	let_writer_finish();
+	start_let_writer_finish();
 	setproctitle("%s", w.describing ? "describing" : "idle");
 	w.base = event_base_new();
 	if (w.base == NULL)

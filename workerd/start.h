@@ -1,0 +1,15 @@
+/* start: what workerd was started with. */
+#ifndef WORKERD_START_H
+#define WORKERD_START_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Ends the process when they are none that the cell gives. */
+void start_arguments(
+    int argc, char **argv, bool *ret_describing, uint32_t *ret_generation);
+/* Ends the process unless exactly the descriptors 0 to last are open. */
+void start_check_fds(int last);
+void start_let_writer_finish(void);
+
+#endif
