@@ -11,12 +11,14 @@
 #define LIMIT_JSON_DEPTH            64     /* callers' documents */
 #define LIMIT_INPUT_BYTES           (4u << 20) /* inputs of one run */
 #define LIMIT_OPTIONS_BYTES         65536u
-#define LIMIT_SECRETS               64 /* secret values in those inputs */
+#define LIMIT_SECRETS               64     /* secret values in those inputs */
 #define LIMIT_SECRETS_BYTES         65536u /* of them, as a JSON array */
-#define LIMIT_KEY_BYTES             256 /* idempotency key */
+#define LIMIT_KEY_BYTES             256    /* idempotency key */
 #define LIMIT_TIMEOUT_MS            600000
 #define LIMIT_LIST                  1000
 #define LIMIT_LIST_DEFAULT          50
+#define LIMIT_ANSWER_LEAST_BYTES    4096 /* what a client may ask for */
+#define LIMIT_ANSWER_BYTES          (1u << 20)
 #define LIMIT_ARTIFACT_CHUNK_BYTES  262144
 #define LIMIT_ARTIFACT_PARTS        8
 #define LIMIT_TEMPLATE_BYTES        (256u << 10) /* Lua text */

@@ -126,6 +126,13 @@ int run_list(struct store_txn *, const struct run_filter *, uint64_t offset,
 int run_list_range(struct store_txn *, const struct run_filter *,
     const struct run_range *, uint64_t offset, uint64_t limit, run_visit_fn *fn,
     void *arg, uint64_t *ret_total);
+/*
+ * How many there are in a range, whatever its before: at most max are looked
+ * at, *ret_more tells whether there are more than that.
+ */
+int run_count_range(struct store_txn *, const struct run_filter *,
+    const struct run_range *, uint64_t max, uint64_t *ret_count,
+    bool *ret_more);
 /* Oldest first and all of them: the queue at start. */
 int run_list_oldest(
     struct store_txn *, const struct run_filter *, run_visit_fn *fn, void *arg);

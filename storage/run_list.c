@@ -113,6 +113,33 @@ run_list_range(struct store_txn *txn, const struct run_filter *f,
 }
 
 int
+run_count_range(struct store_txn *txn, const struct run_filter *f,
+    const struct run_range *range, uint64_t max, uint64_t *ret_count,
+    bool *ret_more)
+{
+	struct run_range all = *range;
+	struct txn_walk w;
+	struct key prefix, top;
+	uint64_t n = 0;
+	bool cut, more;
+	int rc;
+
+	if ((rc = run_index_prefix(f, &prefix)) != STORE_OK)
+		return rc;
+	all.before = NULL;
+	cut = range_top(&all, &prefix, &top);
+	walk_down(&w, txn, TABLE_RUN_INDEX, &prefix, cut ? &top : NULL);
+	while ((more = range_next(&w, &all)) && n < max)
+		n++;
+	walk_end(&w);
+	if (txn->err != STORE_OK)
+		return txn->err;
+	*ret_count = n;
+	*ret_more = more;
+	return STORE_OK;
+}
+
+int
 run_list(struct store_txn *txn, const struct run_filter *f, uint64_t offset,
     uint64_t limit, run_visit_fn *fn, void *arg, uint64_t *ret_total)
 {

@@ -18,9 +18,10 @@
 #include "supervisord/sup.h"
 #include "supervisord/task.h"
 
-#define FEED_BATCH   256 /* events per look into the store */
-#define FEED_BACKLOG 256 /* sent after a gap */
-#define EVENT_BYTES  (EVENT_DOC_BYTES + 1024)
+#define FEED_BATCH       256 /* events per look into the store */
+#define FEED_BACKLOG     256 /* sent after a gap */
+#define EVENT_BYTES      (EVENT_DOC_BYTES + 1024)
+#define EVENT_HEAD_BYTES 160 /* what is about a document, and the end */
 
 static void
 event_write(struct json_writer *w, const struct ulid *run, uint64_t seq,
@@ -148,6 +149,7 @@ struct feed_list {
 	size_t count;
 	uint64_t last;
 	struct buf *buf;
+	size_t max_bytes;
 };
 
 static bool
@@ -155,7 +157,9 @@ feed_list_event(uint64_t seq, const struct event_row *row, int err, void *arg)
 {
 	struct feed_list *l = arg;
 
-	if (l->buf->len + EVENT_BYTES > RUNJSON_BYTES_MAX)
+	if (l->buf->len + EVENT_BYTES > RUNJSON_BYTES_MAX ||
+	    (l->count > 0 && err == STORE_OK &&
+		l->buf->len + row->doc_len + EVENT_HEAD_BYTES > l->max_bytes))
 		return false;
 	l->count++;
 	l->last = seq;
@@ -165,16 +169,24 @@ feed_list_event(uint64_t seq, const struct event_row *row, int err, void *arg)
 	return true;
 }
 
+/* What a poll asks for. */
+struct feed_ask {
+	uint64_t after, limit;
+	size_t max_bytes;
+};
+
 /*
  * Answers with the events behind after; false, nothing sent, when there is
  * none and the run may still bring some.
  */
 static bool
 feed_answer(struct client *client, uint32_t seq, const struct run_record *rec,
-    uint64_t after, uint64_t limit, bool wait)
+    const struct feed_ask *ask, bool wait)
 {
 	struct sup *sup = client_sup(client);
-	struct feed_list list = { .run = &rec->id, .last = after };
+	struct feed_list list = {
+		.run = &rec->id, .last = ask->after, .max_bytes = ask->max_bytes
+	};
 	struct store_txn *txn;
 	struct json_writer w;
 	struct buf b;
@@ -193,7 +205,8 @@ feed_answer(struct client *client, uint32_t seq, const struct run_record *rec,
 	json_put_str(&w, "status", run_status_name(rec->status));
 	json_write_key(&w, "events");
 	json_write_begin_array(&w);
-	event_list(txn, &rec->id, after, limit, feed_list_event, &list);
+	event_list(
+	    txn, &rec->id, ask->after, ask->limit, feed_list_event, &list);
 	json_write_end_array(&w);
 	store_read_end(sup->store);
 	if (wait && list.count == 0 && !run_status_terminal(rec->status)) {
@@ -210,10 +223,11 @@ static void
 feed_finish_poll(struct watch **poll, bool wait)
 {
 	struct watch *w = *poll;
+	struct feed_ask ask = { w->sent, w->limit, w->max_bytes };
 	struct run_record rec;
 
 	if (!query_record(w->client, w->seq, &w->run, &rec) ||
-	    feed_answer(w->client, w->seq, &rec, w->sent, w->limit, wait))
+	    feed_answer(w->client, w->seq, &rec, &ask, wait))
 		watch_free(poll);
 }
 
@@ -229,8 +243,9 @@ void
 feed_poll(struct client *client, uint32_t seq, const struct ipc_params *p)
 {
 	int64_t timeout_ms = ipc_int(p, F_TIMEOUT_MS, 0);
-	uint64_t after = (uint64_t)ipc_int(p, F_AFTER_SEQ, 0);
-	uint64_t limit = (uint64_t)ipc_int(p, F_LIMIT, LIMIT_LIST);
+	struct feed_ask ask = { (uint64_t)ipc_int(p, F_AFTER_SEQ, 0),
+		(uint64_t)ipc_int(p, F_LIMIT, LIMIT_LIST),
+		(size_t)ipc_int(p, F_MAX_BYTES, RUNJSON_BYTES_MAX) };
 	struct sup *sup = client_sup(client);
 	struct run_record rec;
 	struct task *task;
@@ -241,13 +256,14 @@ feed_poll(struct client *client, uint32_t seq, const struct ipc_params *p)
 	    !query_record(client, seq, &id, &rec))
 		return;
 	task = tasks_find(sup->tasks, &id);
-	if (feed_answer(client, seq, &rec, after, limit,
-		task != NULL && timeout_ms > 0))
+	if (feed_answer(
+		client, seq, &rec, &ask, task != NULL && timeout_ms > 0))
 		return;
 	w = watch_new(WATCH_POLL, client, task, &id, seq);
 	if (w != NULL) {
-		w->sent = after;
-		w->limit = limit;
+		w->sent = ask.after;
+		w->limit = ask.limit;
+		w->max_bytes = ask.max_bytes;
 	}
 	if (w == NULL ||
 	    !watch_arm(w, sup->base, timeout_ms, feed_on_poll_timer)) {

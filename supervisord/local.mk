@@ -49,6 +49,8 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/query.c \
 	supervisord/query.h \
 	supervisord/readart.c \
+	supervisord/shorten.c \
+	supervisord/shorten.h \
 	supervisord/readart.h \
 	supervisord/recover.c \
 	supervisord/recover.h \
@@ -101,6 +103,11 @@ t_scenario_scripted_LDADD = ipc/libipc.a json/libjson.a model/libmodel.a \
 	common/libcommon.a $(EVENT_LIBS) $(MSGPACK_LIBS) $(BSD_LIBS)
 TESTS += t/scenario/sup.t
 EXTRA_DIST += t/scenario/sup.t t/lib/BrowserTask/Client.pm
+
+check_PROGRAMS += t/unit/sup_shorten_test
+t_unit_sup_shorten_test_SOURCES = t/unit/sup_shorten_test.c t/unit/tap.h
+t_unit_sup_shorten_test_LDADD = $(supervisord_supervisord_LDADD)
+TESTS += t/unit/sup_shorten_test
 
 check_PROGRAMS += t/unit/sup_pure_test
 t_unit_sup_pure_test_SOURCES = t/unit/sup_pure_test.c t/unit/tap.h

@@ -71,7 +71,7 @@ query_record(struct client *client, uint32_t seq, const struct ulid *id,
 
 static void
 answer_run(struct client *client, uint32_t seq, const struct ulid *id,
-    unsigned parts, const struct query_submission *submission)
+    const struct runjson_want *want, const struct query_submission *submission)
 {
 	struct sup *sup = client_sup(client);
 	enum err_code code = ERR_STORAGE_ERROR;
@@ -88,7 +88,7 @@ answer_run(struct client *client, uint32_t seq, const struct ulid *id,
 			if (submission != NULL)
 				rec.mode = submission->mode;
 			json_write_begin_object(&w);
-			runjson_write(sup, txn, &rec, parts, &w);
+			runjson_write(sup, txn, &rec, want, &w);
 			if (submission != NULL)
 				json_put_bool(&w, "deduplicated",
 				    submission->deduplicated);
@@ -109,11 +109,13 @@ void
 query_answer_run(struct client *client, uint32_t seq, const struct ulid *id,
     const struct query_submission *submission)
 {
-	unsigned parts = submission != NULL && submission->brief
-	    ? RUNJSON_BRIEF
-	    : RUNJSON_RESULT;
+	struct runjson_want want = { .parts = RUNJSON_RESULT };
 
-	answer_run(client, seq, id, parts, submission);
+	if (submission != NULL) {
+		want.parts = submission->brief ? RUNJSON_BRIEF : RUNJSON_RESULT;
+		want.max_bytes = submission->max_bytes;
+	}
+	answer_run(client, seq, id, &want, submission);
 }
 
 /* Is word one of the comma list's? */
@@ -138,14 +140,15 @@ void
 query_run(struct client *client, uint32_t seq, const struct ipc_params *p)
 {
 	const char *include = ipc_str(p, F_INCLUDE);
-	unsigned parts = RUNJSON_RESULT;
+	struct runjson_want want = { .parts = RUNJSON_RESULT,
+		.max_bytes = (size_t)ipc_int(p, F_MAX_BYTES, 0) };
 	struct ulid id;
 
 	if (!query_run_id(client, seq, p, &id))
 		return;
 	if (include != NULL && list_has(include, "output"))
-		parts |= RUNJSON_OUTPUT;
-	answer_run(client, seq, &id, parts, NULL);
+		want.parts |= RUNJSON_OUTPUT;
+	answer_run(client, seq, &id, &want, NULL);
 }
 
 void
@@ -165,28 +168,39 @@ query_templates(struct client *client, uint32_t seq, const struct ipc_params *p)
 
 /* run.list */
 
+#define LIST_HEAD_BYTES  16  /* nothing is written yet */
+#define LIST_ENTRY_BYTES 800 /* one of common length, and the end */
+#define LIST_COUNT_MAX   10000
+
 struct query_list {
 	struct sup *sup;
 	struct store_txn *txn;
 	struct json_writer *w;
-	int64_t left; /* entries that may still be written */
+	int64_t left;     /* entries that may still be written */
+	size_t max_bytes; /* of the answer; 0: no limit */
 	bool more;
 	struct ulid last;
+	uint64_t total; /* that match, whatever part of them is listed */
+	bool total_more;
 };
 
 static bool
 list_run(
     const struct ulid *id, const struct run_record *rec, int err, void *arg)
 {
+	static const struct runjson_want brief = { .parts = RUNJSON_BRIEF };
 	struct query_list *l = arg;
+	size_t len = l->w->out->len;
 
-	l->more = l->left-- == 0;
+	l->more = l->left-- == 0 ||
+	    (l->max_bytes > 0 && len > LIST_HEAD_BYTES &&
+		len + LIST_ENTRY_BYTES > l->max_bytes);
 	if (l->more)
 		return false;
 	l->last = *id;
 	json_write_begin_object(l->w);
 	if (err == STORE_OK) {
-		runjson_write(l->sup, l->txn, rec, RUNJSON_BRIEF, l->w);
+		runjson_write(l->sup, l->txn, rec, &brief, l->w);
 		json_put_int64(l->w, "uid", rec->uid);
 		json_put_str(l->w, "errorCode",
 		    rec->error_code[0] == '\0'
@@ -260,13 +274,29 @@ list_filter(struct client *client, const struct ipc_params *p,
 	return true;
 }
 
+/*
+ * Totals of filters are kept; those of times are counted, and only so far that
+ * the loop is not held up.
+ */
+static int
+list_total(struct query_list *l, const struct run_filter *filter,
+    const struct run_range *range)
+{
+	if (range->since_ms == 0 && range->until_ms == 0)
+		return run_total(l->txn, filter, &l->total);
+	return run_count_range(
+	    l->txn, filter, range, LIST_COUNT_MAX, &l->total, &l->total_more);
+}
+
 static void
-list_finish(struct query_list *l, const struct ipc_params *p, uint64_t total)
+list_finish(struct query_list *l, const struct ipc_params *p)
 {
 	struct json_writer *w = l->w;
 
 	json_write_end_array(w);
-	json_put_int64(w, "total", (int64_t)total);
+	json_put_int64(w, "total", (int64_t)l->total);
+	if (l->total_more)
+		json_put_bool(w, "totalIsMore", true);
 	json_put_int64(w, "limit", ipc_int(p, F_LIMIT, LIMIT_LIST_DEFAULT));
 	json_put_int64(w, "offset", ipc_int(p, F_OFFSET, 0));
 	if (l->more)
@@ -280,13 +310,14 @@ void
 query_runs(struct client *client, uint32_t seq, const struct ipc_params *p)
 {
 	int64_t limit = ipc_int(p, F_LIMIT, LIMIT_LIST_DEFAULT);
-	struct query_list list = { .sup = client_sup(client), .left = limit };
+	struct query_list list = { .sup = client_sup(client),
+		.left = limit,
+		.max_bytes = (size_t)ipc_int(p, F_MAX_BYTES, 0) };
 	struct refusal refusal = { 0 };
 	struct run_filter filter;
 	struct run_range range;
 	struct json_writer w;
 	struct ulid session, cursor;
-	uint64_t total = 0;
 	struct buf b;
 	int err;
 
@@ -309,9 +340,11 @@ query_runs(struct client *client, uint32_t seq, const struct ipc_params *p)
 	/* One more, to know whether there is one. */
 	err = run_list_range(list.txn, &filter, &range,
 	    (uint64_t)ipc_int(p, F_OFFSET, 0), (uint64_t)limit + 1, list_run,
-	    &list, &total);
+	    &list, NULL);
+	if (err == STORE_OK)
+		err = list_total(&list, &filter, &range);
 	store_read_end(list.sup->store);
-	list_finish(&list, p, total);
+	list_finish(&list, p);
 	if (err == STORE_OK)
 		reply_json(client, seq, &w, &b);
 	else

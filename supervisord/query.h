@@ -30,7 +30,8 @@ bool query_record(struct client *, uint32_t seq, const struct ulid *,
 struct query_submission {
 	enum run_mode mode;
 	bool deduplicated, mismatch;
-	bool brief; /* without result and error */
+	bool brief;       /* without result and error */
+	size_t max_bytes; /* of the answer, about; 0: as long as it is */
 };
 /* Answers with the run as committed; submission may be NULL. */
 void query_answer_run(struct client *, uint32_t seq, const struct ulid *,

@@ -9,21 +9,80 @@
 #include "storage/store.h"
 #include "supervisord/reply.h"
 #include "supervisord/runjson.h"
+#include "supervisord/shorten.h"
 #include "supervisord/sup.h"
 #include "supervisord/task.h"
 #include "supervisord/taskresult.h"
 
+#define OTHERS_BYTES 512 /* keys and what is short */
+#define ID_BYTES     (ID_CHARS + 3)
+
+/* One member; cut when it is longer than max_bytes, which 0 never says. */
+static void
+put_within(struct json_writer *w, const char *key, const uint8_t *bytes,
+    size_t len, size_t max_bytes)
+{
+	struct json_doc *doc = NULL;
+
+	if (max_bytes == 0 || len <= max_bytes ||
+	    !json_parse(bytes, len, NULL, JSON_BORROW, &doc, NULL)) {
+		json_put_raw(w, key, bytes, len);
+		return;
+	}
+	json_write_key(w, key);
+	shorten_write(json_root(doc), max_bytes, w);
+	json_doc_free(&doc);
+}
+
 static void
 put_doc(struct json_writer *w, const char *key, struct store_txn *txn,
-    const struct run_record *rec, enum run_doc doc, const char *absent)
+    const struct run_record *rec, enum run_doc doc, const char *absent,
+    size_t max_bytes)
 {
 	const uint8_t *bytes;
 	size_t len;
 
 	if (run_doc_get(txn, &rec->id, doc, &bytes, &len) == STORE_OK)
-		json_put_raw(w, key, bytes, len);
+		put_within(w, key, bytes, len, max_bytes);
 	else
 		json_put_raw(w, key, absent, strlen(absent));
+}
+
+/* The artifact that has all of the outcome; NULL: it is gone. */
+static const struct artifact_row *
+find_envelope(const struct artifact_rows *arts)
+{
+	const struct artifact_row *row = NULL;
+
+	for (size_t i = 0; i < arts->count; i++)
+		if (arts->rows[i].kind == ARTIFACT_TASK_RESULT &&
+		    arts->rows[i].state != ARTIFACT_TOMBSTONE)
+			row = &arts->rows[i];
+	return row;
+}
+
+static void
+put_cut_result(struct json_writer *w, struct store_txn *txn,
+    const struct run_record *rec, const struct artifact_rows *arts,
+    size_t max_bytes)
+{
+	const struct artifact_row *all = find_envelope(arts);
+	struct json_doc *doc = NULL;
+	const uint8_t *bytes;
+	size_t len;
+
+	if (max_bytes == 0 ||
+	    run_doc_get(txn, &rec->id, RUN_DOC_RESULT, &bytes, &len) !=
+		STORE_OK ||
+	    len <= max_bytes ||
+	    !json_parse(bytes, len, NULL, JSON_BORROW, &doc, NULL)) {
+		put_doc(w, "result", txn, rec, RUN_DOC_RESULT, "{}", 0);
+		return;
+	}
+	json_write_key(w, "result");
+	shorten_result(
+	    json_root(doc), max_bytes, all == NULL ? NULL : &all->id, w);
+	json_doc_free(&doc);
 }
 
 /*
@@ -89,43 +148,72 @@ read_artifact(struct sup *sup, struct store_txn *txn,
 
 static void
 put_output(struct sup *sup, struct store_txn *txn, const struct run_record *rec,
-    const struct artifact_rows *arts, struct json_writer *w)
+    const struct artifact_rows *arts, size_t max_bytes, struct json_writer *w)
 {
-	const struct artifact_row *row = NULL;
+	const struct artifact_row *row = find_envelope(arts);
+	struct json_writer text;
 	struct buf b;
 
-	json_write_key(w, "output");
 	if (!run_status_terminal(rec->status)) {
-		json_write_null(w);
+		json_put_null(w, "output");
 		return;
 	}
-	for (size_t i = 0; i < arts->count; i++)
-		if (arts->rows[i].kind == ARTIFACT_TASK_RESULT)
-			row = &arts->rows[i];
 	buf_init(&b, RUNJSON_OUTPUT_MAX);
-	if (row != NULL && read_artifact(sup, txn, row, &b))
-		json_write_raw(w, b.data, b.len);
+	if (row == NULL || !read_artifact(sup, txn, row, &b)) {
+		buf_reset(&b);
+		json_writer_init(&text, &b);
+		write_short_output(txn, rec, arts, &text);
+	}
+	if (b.failed)
+		json_put_null(w, "output");
 	else
-		write_short_output(txn, rec, arts, w);
+		put_within(w, "output", b.data, b.len, max_bytes);
 	buf_clear(&b);
+}
+
+/* How long the parts of an answer may be; all 0 when it has no limit. */
+struct room {
+	size_t result, warnings, output;
+};
+
+static struct room
+make_room(const struct runjson_want *want, size_t written, size_t nartifacts)
+{
+	size_t taken = written + nartifacts * ID_BYTES + OTHERS_BYTES;
+	size_t left = want->max_bytes > taken ? want->max_bytes - taken : 0;
+	struct room room = { 0, 0, 0 };
+
+	if (want->max_bytes == 0)
+		return room;
+	room.warnings = left / 8 + 1;
+	left -= left / 8;
+	if ((want->parts & RUNJSON_OUTPUT) != 0) {
+		room.output = left / 2 + 1;
+		left -= left / 2;
+	}
+	room.result = left + 1;
+	return room;
 }
 
 static void
 put_result(struct sup *sup, struct store_txn *txn, const struct run_record *rec,
-    unsigned parts, struct json_writer *w)
+    const struct runjson_want *want, struct json_writer *w)
 {
 	struct artifact_rows arts;
+	struct room room;
 	bool good =
 	    rec->status == RUN_SUCCEEDED || rec->status == RUN_PARTIAL_SUCCESS;
 	bool bad = run_status_terminal(rec->status) && !good;
 
 	artifact_rows_read(&arts, txn, &rec->id);
+	room = make_room(want, w->out->len, arts.count);
 	if (good)
-		put_doc(w, "result", txn, rec, RUN_DOC_RESULT, "{}");
+		put_cut_result(w, txn, rec, &arts, room.result);
 	else
 		json_put_null(w, "result");
 	if (bad)
-		put_doc(w, "error", txn, rec, RUN_DOC_ERROR, "null");
+		put_doc(
+		    w, "error", txn, rec, RUN_DOC_ERROR, "null", room.result);
 	else
 		json_put_null(w, "error");
 	json_write_key(w, "artifactIds");
@@ -137,9 +225,9 @@ put_result(struct sup *sup, struct store_txn *txn, const struct run_record *rec,
 		json_write_str(w, id);
 	}
 	json_write_end_array(w);
-	put_doc(w, "warnings", txn, rec, RUN_DOC_WARNINGS, "[]");
-	if ((parts & RUNJSON_OUTPUT) != 0)
-		put_output(sup, txn, rec, &arts, w);
+	put_doc(w, "warnings", txn, rec, RUN_DOC_WARNINGS, "[]", room.warnings);
+	if ((want->parts & RUNJSON_OUTPUT) != 0)
+		put_output(sup, txn, rec, &arts, room.output, w);
 }
 
 static void
@@ -168,7 +256,8 @@ put_times(const struct run_record *rec, struct json_writer *w)
 
 void
 runjson_write(struct sup *sup, struct store_txn *txn,
-    const struct run_record *rec, unsigned parts, struct json_writer *w)
+    const struct run_record *rec, const struct runjson_want *want,
+    struct json_writer *w)
 {
 	struct task *task;
 
@@ -191,11 +280,11 @@ runjson_write(struct sup *sup, struct store_txn *txn,
 	json_put_int64(w, "totalSteps", rec->total);
 	json_write_end_object(w);
 	put_times(rec, w);
-	if ((parts & RUNJSON_RESULT) != 0) {
+	if ((want->parts & RUNJSON_RESULT) != 0) {
 		task = tasks_find(sup->tasks, &rec->id);
 		if (task != NULL && rec->status == RUN_QUEUED)
 			json_put_int64(w, "queuePosition",
 			    (int64_t)tasks_position(sup->tasks, task));
-		put_result(sup, txn, rec, parts, w);
+		put_result(sup, txn, rec, want, w);
 	}
 }

@@ -5,6 +5,7 @@
 #define SUPERVISORD_RUNJSON_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "json/writer.h"
 #include "storage/run.h"
@@ -21,8 +22,14 @@ enum runjson_part {
 	RUNJSON_OUTPUT = 1 << 1  /* the TaskResult */
 };
 
+/* What is wanted of a run. */
+struct runjson_want {
+	unsigned parts;
+	size_t max_bytes; /* cut to about this; 0: as long as it is stored */
+};
+
 /* The object's members, inside an object that is open. */
 void runjson_write(struct sup *, struct store_txn *, const struct run_record *,
-    unsigned parts, struct json_writer *);
+    const struct runjson_want *, struct json_writer *);
 
 #endif

@@ -321,7 +321,8 @@ answer_now(struct watch *w, bool brief)
 	struct query_submission how = { .mode = w->mode,
 		.deduplicated = w->deduplicated,
 		.mismatch = w->mismatch,
-		.brief = brief };
+		.brief = brief,
+		.max_bytes = w->max_bytes };
 
 	query_answer_run(w->client, w->seq, &w->run, &how);
 	watch_free(&w);
@@ -469,8 +470,10 @@ submit_run(struct client *client, uint32_t seq, const struct ipc_params *p)
 	id_format("run_", &s->rec.id, s->name);
 	check_room(s);
 	s->watch = watch_new(WATCH_SYNC, client, NULL, &s->rec.id, seq);
-	if (s->watch != NULL)
+	if (s->watch != NULL) {
 		s->watch->owner = &s->watch;
+		s->watch->max_bytes = (size_t)ipc_int(p, F_MAX_BYTES, 0);
+	}
 	if (s->watch == NULL || !submit_write(s)) {
 		watch_free(&s->watch);
 		reply_error(client, seq, ERR_INTERNAL, NULL, "no memory");

@@ -6,6 +6,7 @@
 #define SUPERVISORD_WATCH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
@@ -42,6 +43,8 @@ struct watch {
 	/* SYNC */
 	enum run_mode mode;
 	bool deduplicated, mismatch;
+	/* POLL, SYNC */
+	size_t max_bytes; /* of the answer, about; 0: no limit */
 };
 
 TAILQ_HEAD(watch_list, watch);

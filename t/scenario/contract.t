@@ -5,6 +5,7 @@ use strict;
 use warnings;
 use BrowserTask::Client;
 use BrowserTask::Harness;
+use JSON::PP ();
 use Test::More;
 
 my $build = $ENV{builddir} // die "builddir is not set\n";
@@ -60,6 +61,92 @@ subtest 'levels of trust' => sub {
 	is($e->{errorCode}, 'INVALID_PARAMETER', 'another level is refused');
 	like($e->{message}, qr/trust/, 'by its name');
 	ok($odd->closed, 'and the connection ends');
+};
+
+subtest 'totals of lists' => sub {
+	my @runs = map { script($c, $_, mode => 'sync', template => 'fragile') }
+	    ('result') x 3, 'fail:EXECUTION_ERROR';
+	my $list = sub { $c->call('run.list',
+		{ templateId => 'fragile', @_ }) };
+	my $all = $list->(sessionId => $runs[0]{sessionId});
+	is($all->{total}, 1, 'of a session');
+	$all = $list->();
+	my @at = map { $_->{createdAt} } @{ $all->{runs} };
+	is_deeply(\@at, [ sort { $b <=> $a } @at ], 'newest first');
+	is($all->{total}, scalar @at, 'all of a template');
+	is($list->(limit => 1)->{total}, scalar @at, 'not of a page');
+	is($list->(limit => 1, offset => 2)->{total}, scalar @at,
+		'wherever it begins');
+	my $page = $list->(limit => 2);
+	is($list->(cursor => $page->{nextCursor})->{total}, scalar @at,
+		'nor behind a cursor');
+	is($list->(status => 'failed')->{total}, 1, 'of a status');
+	my $since = $list->(since => $runs[2]{createdAt}, limit => 1);
+	is($since->{total},
+		scalar(grep { $_ >= $runs[2]{createdAt} } @at), 'since');
+	is($list->(until => $runs[2]{createdAt})->{total},
+		scalar(grep { $_ <= $runs[2]{createdAt} } @at), 'until');
+	is($list->(since => $runs[1]{createdAt}, until => $runs[2]{createdAt},
+		status => 'succeeded')->{total},
+		scalar(grep { $_ >= $runs[1]{createdAt}
+		    && $_ <= $runs[2]{createdAt} } @at), 'all of them');
+	is($list->(since => $at[0] + 1)->{total}, 0, 'none');
+};
+
+subtest 'answers of bounded length' => sub {
+	my $json = JSON::PP->new->utf8;
+	my $size = sub { length $json->encode($_[0]) };
+	my $full = script($c, ('long ' x 100) . 'warn', mode => 'sync',
+		timeoutMs => 60000);
+	cmp_ok($size->($full), '>', 90000, 'an answer is as long as it is');
+	my $art = (grep { $_->{kind} eq 'task_result' } @{ $c->call(
+		'artifact.list', { runId => $full->{runId} })->{artifacts} })[0];
+	for my $most (4096, 24576, 65536) {
+		my $r = $c->call('run.get', { runId => $full->{runId},
+			maxBytes => $most });
+		cmp_ok($size->($r), '<=', $most, "$most: fits");
+		is_deeply($r->{result}{summary},
+			{ total => 100, succeeded => 100, failed => 0 },
+			"$most: the summary is there");
+		is($r->{result}{truncated}{totalItems}, 100, "$most: says so");
+		is($r->{result}{truncated}{shownItems},
+			scalar @{ $r->{result}{items} }, "$most: what is shown");
+		is($r->{result}{truncated}{artifactId}, $art->{artifactId},
+			"$most: names the artifact");
+		$r = $c->call('run.get', { runId => $full->{runId},
+			maxBytes => $most, include => 'output' });
+		cmp_ok($size->($r), '<=', $most, "$most: with output, too");
+		is(scalar keys %{ $r->{output} }, 11, "$most: of eleven keys");
+	}
+	my $r = $c->call('run.get', { runId => $full->{runId},
+		maxBytes => 1048576 });
+	is_deeply($r, $full = $c->call('run.get',
+		{ runId => $full->{runId} }), 'room enough changes nothing');
+	$r = $c->call('run.submit', { templateId => 'scripted',
+		inputs => { do => [ ('long') x 60 ] }, maxBytes => 8192,
+		options => { mode => 'sync', timeoutMs => 60000 } });
+	cmp_ok($size->($r), '<=', 8192, 'run.submit');
+	$r = $c->call('run.list', { maxBytes => 4096 });
+	cmp_ok($size->($r), '<=', 4096, 'run.list');
+	my $n = @{ $r->{runs} };
+	my $next = $c->call('run.list', { maxBytes => 4096,
+		cursor => $r->{nextCursor} });
+	is($n > 0 && $next->{runs}[0]{runId},
+		$c->call('run.list', { offset => $n })->{runs}[0]{runId},
+		"goes on after $n runs");
+	my ($after, $seen) = (0, 0);
+	my $log = $c->call('run.events', { runId => $full->{runId} });
+	while (1) {
+		my $e = $c->call('run.events', { runId => $full->{runId},
+			afterSeq => $after, maxBytes => 4096 });
+		last unless @{ $e->{events} };
+		fail('too long') if $size->($e) > 4096;
+		$seen += @{ $e->{events} };
+		$after = $e->{lastSeq};
+	}
+	is($seen, scalar @{ $log->{events} }, 'run.events: piece by piece');
+	is($c->call('run.get', { runId => $full->{runId}, maxBytes => 10 })
+		->{errorCode}, 'INVALID_PARAMETER', 'there is a least');
 };
 
 $i->stop;

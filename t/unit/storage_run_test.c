@@ -385,10 +385,22 @@ is_range(struct store *s, struct run_range range, uint64_t offset, int n,
 {
 	struct run_filter queued = { .by_status = true };
 	int64_t seen[2] = { 0, 0 };
-	uint64_t total = 0;
-	int err = run_list_range(fx_read(s), &queued, &range, offset, 100,
-	    count_until, seen, &total);
+	struct store_txn *txn = fx_read(s);
+	uint64_t total = 0, counted = 0;
+	bool more = false;
+	int err = run_list_range(
+	    txn, &queued, &range, offset, 100, count_until, seen, &total);
 
+	/* An offset and what is before do not change what there is. */
+	if (err == STORE_OK && offset == 0 && range.before == NULL) {
+		err =
+		    run_count_range(txn, &queued, &range, 10, &counted, &more);
+		ok(err == STORE_OK && counted == (uint64_t)n && !more,
+		    "%s: %d counted", name, n);
+		err = run_count_range(txn, &queued, &range, 3, &counted, &more);
+		ok(counted == (uint64_t)(n < 3 ? n : 3) && more == (n > 3),
+		    "%s: at most 3 counted", name);
+	}
 	store_read_end(s);
 	ok(err == STORE_OK && seen[0] == n && (n == 0 || seen[1] == last) &&
 		total == 10,
