@@ -1,6 +1,8 @@
 # cell/: PID 1 of a compartment.
 pkglibexec_PROGRAMS += cell/cell
 cell_cell_SOURCES = \
+	cell/caps.c \
+	cell/caps.h \
 	cell/fds.h \
 	cell/flags.c \
 	cell/flags.h \

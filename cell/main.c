@@ -2,9 +2,10 @@
  * cell: PID 1 of one compartment. Started by the launcher inside new
  * namespaces; forks one worker and, when asked, one browser, reaps whatever
  * dies, and ends with its worker: then the kernel kills all that is left in
- * the namespace. It takes fixed-size messages from the launcher only, holds
- * no secret, decides no policy and never touches the network or a file
- * outside /proc.
+ * the namespace. A kept one forks further workers, one at a time, and ends when
+ * neither a worker nor the browser is left. It takes fixed-size messages from
+ * the launcher only, holds no secret, decides no policy and never touches the
+ * network or a file outside /proc.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,18 +21,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cell/caps.h"
 #include "cell/fds.h"
 #include "cell/sandbox.h"
 #include "cell/start.h"
 #include "common/clock.h"
+#include "common/fdio.h"
 #include "common/log.h"
 #include "launch/launch.h"
 
 #define CHECK_AGAIN_MS 10
 
 struct cell {
-	pid_t worker;
-	pid_t browser; /* 0: none, or already gone */
+	struct launch_start start;
+	pid_t worker;            /* 0: gone, of a kept cell */
+	pid_t browser;           /* 0: none, or already gone */
+	unsigned int generation; /* of the worker: how many were before it */
 	int sigfd;
 	int64_t check_until_ms; /* an answer to CHECK is due by then; 0: none */
 };
@@ -93,39 +98,65 @@ cell_prepare(struct cell *cell)
 		cell_fail("signalfd", errno);
 }
 
+static bool
+cell_is_kept(const struct cell *cell)
+{
+	return (cell->start.flags & SPAWN_KEEP) != 0;
+}
+
 static void
-cell_start(struct cell *cell, const struct launch_start *start)
+cell_start_worker(struct cell *cell)
 {
 	int error;
 
-	if (start->change_ids)
+	error = start_worker(&cell->start, cell->generation, &cell->worker);
+	if (error != 0)
+		cell_fail("fork of the worker", error);
+	close(CELL_FD_WORKER_IPC);
+}
+
+static void
+cell_start(struct cell *cell)
+{
+	int error;
+
+	if (cell->start.change_ids)
 		for (unsigned long cap = 0; cap <= CAP_LAST_CAP; cap++)
 			if (prctl(PR_CAPBSET_DROP, cap) == -1 &&
 			    errno != EINVAL)
 				cell_fail("PR_CAPBSET_DROP", errno);
-	if (start->flags & SPAWN_BROWSER) {
-		error = start_browser(start, &cell->browser);
+	if (cell->start.flags & SPAWN_BROWSER) {
+		error = start_browser(&cell->start, &cell->browser);
 		if (error != 0)
 			cell_fail("fork of the browser", error);
 	}
-	error = start_worker(start, &cell->worker);
-	if (error != 0)
-		cell_fail("fork of the worker", error);
-	for (int fd = CELL_FD_BROWSER_CDP_IN; fd < CELL_FD__MAX; fd++)
-		close(fd);
+	cell_start_worker(cell);
+	close(CELL_FD_BROWSER_CDP_IN);
+	close(CELL_FD_BROWSER_CDP_OUT);
+	close(CELL_FD_BROWSER_PROGRAM);
+	if (!cell_is_kept(cell))
+		close(CELL_FD_WORKER_PROGRAM);
 }
 
-/* Nothing that follows needs a privilege: become nobody, for good. */
+/*
+ * What follows needs no privilege: become nobody, for good. Only a kept cell
+ * stays able to give a worker its uid, and to kill it then.
+ */
 static void
-cell_drop(const struct launch_start *start)
+cell_drop(const struct cell *cell)
 {
-	uint32_t id = start->cell_uid;
+	uint32_t id = cell->start.cell_uid;
+	int error;
 
-	if (!start->change_ids)
+	if (!cell->start.change_ids)
 		return;
+	if (cell_is_kept(cell) && prctl(PR_SET_KEEPCAPS, 1) == -1)
+		cell_fail("PR_SET_KEEPCAPS", errno);
 	if (setgroups(0, NULL) == -1 || setresgid(id, id, id) == -1 ||
 	    setresuid(id, id, id) == -1)
 		cell_fail("change of the cell's uid", errno);
+	if (cell_is_kept(cell) && (error = caps_keep()) != 0)
+		cell_fail("change of capabilities", error);
 	cell_die_with_parent();
 }
 
@@ -139,6 +170,26 @@ cell_report_exit(enum launch_type type, int status)
 	cell_send(&m);
 }
 
+/* A worker that is gone takes its cell along, unless that is kept. */
+static void
+cell_worker_ended(struct cell *cell, int status)
+{
+	cell->worker = 0;
+	cell->check_until_ms = 0;
+	cell_report_exit(LAUNCH_WORKER_EXITED, status);
+	if (!cell_is_kept(cell) || cell->browser == 0)
+		_exit(0);
+}
+
+static void
+cell_browser_ended(struct cell *cell, int status)
+{
+	cell->browser = 0;
+	cell_report_exit(LAUNCH_BROWSER_EXITED, status);
+	if (cell->worker == 0)
+		_exit(0);
+}
+
 static void
 cell_reap(struct cell *cell)
 {
@@ -149,14 +200,10 @@ cell_reap(struct cell *cell)
 	while (read(cell->sigfd, &info, sizeof(info)) > 0)
 		continue;
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		if (pid == cell->worker) {
-			cell_report_exit(LAUNCH_WORKER_EXITED, status);
-			_exit(0);
-		}
-		if (pid == cell->browser) {
-			cell->browser = 0;
-			cell_report_exit(LAUNCH_BROWSER_EXITED, status);
-		}
+		if (pid == cell->worker)
+			cell_worker_ended(cell, status);
+		else if (pid == cell->browser)
+			cell_browser_ended(cell, status);
 	}
 }
 
@@ -181,15 +228,38 @@ cell_check(struct cell *cell)
 }
 
 static void
+cell_next_worker(struct cell *cell, int ipc)
+{
+	if (!cell_is_kept(cell) || cell->worker != 0 || ipc == -1 ||
+	    fd_move(ipc, CELL_FD_WORKER_IPC) != 0)
+		_exit(1);
+	cell->generation++;
+	cell_start_worker(cell);
+}
+
+static void
 cell_obey(struct cell *cell)
 {
+	int fds[LAUNCH_MAX_FDS], error;
 	struct launch_msg m;
-	int error;
 
-	error = launch_recv(CELL_FD_LAUNCHER, LAUNCH_TO_CELL, &m, NULL);
-	if (error != 0 || m.type != LAUNCH_CHECK)
+	error = launch_recv(CELL_FD_LAUNCHER, LAUNCH_TO_CELL, &m, fds);
+	if (error != 0)
 		_exit(error == EPIPE ? 0 : 1);
-	cell->check_until_ms = clock_mono_ms() + LAUNCH_SETTLE_MS;
+	switch (m.type) {
+	case LAUNCH_CHECK:
+		cell->check_until_ms = clock_mono_ms() + LAUNCH_SETTLE_MS;
+		break;
+	case LAUNCH_WORKER_START:
+		cell_next_worker(cell, fds[LAUNCH_FD_IPC]);
+		break;
+	case LAUNCH_KILL_WORKER:
+		if (cell->worker != 0)
+			kill(cell->worker, SIGKILL);
+		break;
+	default:
+		_exit(1);
+	}
 }
 
 static _Noreturn void
@@ -214,7 +284,7 @@ cell_loop(struct cell *cell)
 int
 main(void)
 {
-	struct cell cell = { 0 };
+	static struct cell cell;
 	char session[ULID_CHARS + 1];
 	struct launch_msg m;
 	int error;
@@ -226,11 +296,12 @@ main(void)
 		return 0;
 	if (error != 0 || m.type != LAUNCH_START)
 		cell_fail("START", error != 0 ? error : EPROTO);
-	ulid_format(&m.u.start.session, session);
+	cell.start = m.u.start;
+	ulid_format(&cell.start.session, session);
 	prctl(PR_SET_NAME, "cell");
 	setproctitle("session %s", session);
-	cell_start(&cell, &m.u.start);
-	cell_drop(&m.u.start);
+	cell_start(&cell);
+	cell_drop(&cell);
 	launch_msg_init(&m, LAUNCH_UP, 0);
 	cell_send(&m);
 	cell_loop(&cell);

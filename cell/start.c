@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "cell/caps.h"
 #include "cell/fds.h"
 #include "cell/flags.h"
 #include "cell/start.h"
@@ -72,6 +73,8 @@ child_confine(const struct launch_start *start, uint32_t id)
 		return errno;
 	if (start->change_ids) {
 		error = child_ids(id);
+		if (error == 0)
+			error = caps_drop();
 		if (error != 0)
 			return error;
 	}
@@ -112,10 +115,13 @@ empty_pipe(int *ret_fd)
 }
 
 static _Noreturn void
-become_worker(const struct launch_start *start)
+become_worker(const struct launch_start *start, unsigned int generation)
 {
-	static const char *const run[] = { "workerd", NULL };
-	static const char *const describe[] = { "workerd", "--describe", NULL };
+	char number[16];
+	const char *const first[] = { "workerd", NULL };
+	const char *const further[] = { "workerd", "--generation", number,
+		NULL };
+	const char *const describe[] = { "workerd", "--describe", NULL };
 	int fds[WORKER_FDS] = { 0, 1, 2, CELL_FD_WORKER_IPC,
 		CELL_FD_WORKER_CDP_IN, CELL_FD_WORKER_CDP_OUT, -1 };
 	int program, error;
@@ -128,8 +134,12 @@ become_worker(const struct launch_start *start)
 		error = child_confine(start, start->worker_uid);
 	if (error != 0)
 		child_give_up("worker", error);
+	snprintf(number, sizeof(number), "%u", generation);
 	child_exec(program, "worker",
-	    start->flags & SPAWN_DESCRIBE ? describe : run, environ);
+	    start->flags & SPAWN_DESCRIBE ? describe
+		: generation > 0          ? further
+					  : first,
+	    environ);
 }
 
 /*
@@ -176,28 +186,29 @@ become_browser(const struct launch_start *start)
 	child_exec(program, "browser", argv, env);
 }
 
-static int
-start_child(const struct launch_start *start,
-    void (*become)(const struct launch_start *), pid_t *ret_pid)
+int
+start_worker(
+    const struct launch_start *start, unsigned int generation, pid_t *ret_pid)
 {
 	pid_t pid = fork();
 
 	if (pid == -1)
 		return errno;
 	if (pid == 0)
-		become(start);
+		become_worker(start, generation);
 	*ret_pid = pid;
 	return 0;
 }
 
 int
-start_worker(const struct launch_start *start, pid_t *ret_pid)
-{
-	return start_child(start, become_worker, ret_pid);
-}
-
-int
 start_browser(const struct launch_start *start, pid_t *ret_pid)
 {
-	return start_child(start, become_browser, ret_pid);
+	pid_t pid = fork();
+
+	if (pid == -1)
+		return errno;
+	if (pid == 0)
+		become_browser(start);
+	*ret_pid = pid;
+	return 0;
 }

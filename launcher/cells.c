@@ -3,64 +3,18 @@
  * pidfd. Runs in the launcher. A cell is forgotten only after it was waited
  * for: then the kernel has emptied its namespace, and REAPED is true.
  */
-#include <sys/queue.h>
-
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
-#include <unistd.h>
+#include <signal.h>
 
 #include "common/fdio.h"
 #include "common/log.h"
 #include "common/panic.h"
-#include "launcher/cells.h"
-
-#define CELL_MAGIC 0x63656c6cU
-#define NO_SLOT    UINT16_MAX
-
-struct cell {
-	uint32_t magic;
-	LIST_ENTRY(cell) link;
-	struct cells *owner;
-	uint32_t id;
-	uint16_t worker_slot;
-	uint16_t browser_slot;
-	struct spawned run;
-	struct event *on_sock;
-	struct event *on_pidfd;
-	char name[LAUNCH_NAME_BYTES]; /* of its run, or "" */
-	bool up;
-	bool killed;
-	bool orphan; /* nobody wants to hear of it */
-	bool worker_ended;
-	int worker_status;
-	struct launch_failed failed; /* stage "" if it did not */
-};
-
-struct cells {
-	struct event_base *base;
-	const struct spawn_env *env;
-	const struct cells_callbacks *cb;
-	LIST_HEAD(, cell) list;
-	size_t count;
-};
-
-static void
-cells_send(struct cells *t, const struct launch_msg *m, const int *fds)
-{
-	t->cb->send(t->cb->arg, m, fds);
-}
-
-/* "run_...: cell 7: what: why", the run first, as in all lines about one. */
-static void
-cell_log(const char *name, uint32_t id, const char *what, int error)
-{
-	log_err("%s%scell %u: %s: %s", name, name[0] == '\0' ? "" : ": ",
-	    (unsigned int)id, what, strerror(error));
-}
+#include "launcher/cells_int.h"
+#include "launcher/profiles.h"
 
 static void
 cells_send_failed(struct cells *t, const struct launch_msg *spawn, int error,
@@ -74,7 +28,7 @@ cells_send_failed(struct cells *t, const struct launch_msg *spawn, int error,
 	m.u.reaped.cause = LAUNCH_SPAWN_FAILED;
 	m.u.reaped.error = error;
 	strlcpy(m.u.reaped.stage, stage, sizeof(m.u.reaped.stage));
-	cells_send(t, &m, NULL);
+	t->cb->send(t->cb->arg, &m, NULL);
 }
 
 static struct cell *
@@ -89,108 +43,6 @@ cells_find(struct cells *t, uint32_t id)
 }
 
 static void
-cell_free(struct cell **cell)
-{
-	struct cell *c = *cell;
-
-	*cell = NULL;
-	if (c == NULL)
-		return;
-	if (c->on_sock != NULL)
-		event_free(c->on_sock);
-	if (c->on_pidfd != NULL)
-		event_free(c->on_pidfd);
-	fd_close(&c->run.pidfd);
-	fd_close(&c->run.sock);
-	fd_close(&c->run.ipc);
-	fd_close(&c->run.log);
-	c->magic = 0;
-	free(c);
-}
-
-static void
-cell_kill(struct cell *c)
-{
-	c->killed = true;
-	pidfd_send_signal(c->run.pidfd, SIGKILL, NULL, 0);
-}
-
-/* A cell that breaks the protocol is killed; it counts as having died. */
-static void
-cell_break(struct cell *c, int error)
-{
-	if (error != EPIPE)
-		cell_log(c->name, c->id, "broken link", error);
-	event_del(c->on_sock);
-	pidfd_send_signal(c->run.pidfd, SIGKILL, NULL, 0);
-}
-
-static void
-cell_say(struct cell *c, struct launch_msg *m, const int *fds)
-{
-	m->cell_id = c->id;
-	if (!c->orphan)
-		cells_send(c->owner, m, fds);
-}
-
-static void
-cell_say_ready(struct cell *c)
-{
-	int fds[LAUNCH_MAX_FDS];
-	struct launch_msg m;
-
-	launch_msg_init(&m, LAUNCH_READY, c->id);
-	m.u.ready.browser = c->run.browser;
-	fds[LAUNCH_FD_IPC] = c->run.ipc;
-	fds[LAUNCH_FD_LOG] = c->run.log;
-	cell_say(c, &m, fds);
-}
-
-static void
-cell_take(struct cell *c, struct launch_msg *m)
-{
-	switch (m->type) {
-	case LAUNCH_UP:
-		if (c->up) {
-			cell_break(c, EPROTO);
-			break;
-		}
-		c->up = true;
-		cell_say_ready(c);
-		break;
-	case LAUNCH_FAILED:
-		c->failed = m->u.failed;
-		break;
-	case LAUNCH_WORKER_EXITED:
-		c->worker_ended = true;
-		c->worker_status = m->u.exited.status;
-		break;
-	default:
-		cell_say(c, m, NULL);
-		break;
-	}
-}
-
-/* Everything that is there; a cell says little. */
-static void
-cell_read(struct cell *c)
-{
-	struct launch_msg m;
-	int error;
-
-	for (;;) {
-		error = launch_recv(c->run.sock, LAUNCH_FROM_CELL, &m, NULL);
-		if (error == EAGAIN)
-			return;
-		if (error != 0) {
-			cell_break(c, error);
-			return;
-		}
-		cell_take(c, &m);
-	}
-}
-
-static void
 cell_on_sock(evutil_socket_t fd, short what, void *arg)
 {
 	struct cell *c = arg;
@@ -200,30 +52,13 @@ cell_on_sock(evutil_socket_t fd, short what, void *arg)
 }
 
 static void
-cell_say_reaped(struct cell *c, int status)
+cells_remove_profile(const struct cells *t, const char *profile)
 {
-	struct launch_msg m;
-	struct launch_reaped *r = &m.u.reaped;
+	int error = profile_remove(t->env->dirs, profile);
 
-	launch_msg_init(&m, LAUNCH_REAPED, c->id);
-	r->status = status;
-	if (c->worker_ended) {
-		r->cause = LAUNCH_WORKER_ENDED;
-		r->status = c->worker_status;
-	} else if (c->killed) {
-		r->cause = LAUNCH_KILLED;
-	} else if (!c->up) {
-		r->cause = LAUNCH_SPAWN_FAILED;
-		r->error = c->failed.error;
-		strlcpy(r->stage,
-		    c->failed.stage[0] == '\0' ? "died at its start"
-					       : c->failed.stage,
-		    sizeof(r->stage));
-		cell_log(c->name, c->id, r->stage, r->error);
-	} else {
-		r->cause = LAUNCH_CELL_DIED;
-	}
-	cell_say(c, &m, NULL);
+	if (error != 0)
+		log_err(
+		    "profile %s: cannot remove: %s", profile, strerror(error));
 }
 
 static void
@@ -239,17 +74,32 @@ cell_on_exit(evutil_socket_t fd, short what, void *arg)
 	cell_read(c);
 	LIST_REMOVE(c, link);
 	t->count--;
+	if (c->forget)
+		cells_remove_profile(t, c->profile);
 	cell_say_reaped(c, status);
 	cell_free(&c);
 	t->cb->reaped(t->cb->arg);
 }
 
-/* Two cells never share a uid. */
+static struct cell *
+cells_find_profile(struct cells *t, const char *profile)
+{
+	struct cell *c;
+
+	LIST_FOREACH(c, &t->list, link)
+		if (strcmp(c->profile, profile) == 0)
+			return c;
+	return NULL;
+}
+
+/* Two cells never share a uid or a profile. */
 static bool
-cells_slot_taken(const struct cells *t, const struct launch_spawn *s)
+cells_slot_taken(struct cells *t, const struct launch_spawn *s)
 {
 	const struct cell *c;
 
+	if (s->profile[0] != '\0' && cells_find_profile(t, s->profile) != NULL)
+		return true;
 	LIST_FOREACH(c, &t->list, link)
 		if (c->worker_slot == s->worker_slot ||
 		    ((s->flags & SPAWN_BROWSER) != 0 &&
@@ -269,6 +119,8 @@ cell_new(struct cells *t, const struct launch_msg *m)
 	c->owner = t;
 	c->id = m->cell_id;
 	strlcpy(c->name, m->u.spawn.name, sizeof(c->name));
+	strlcpy(c->profile, m->u.spawn.profile, sizeof(c->profile));
+	c->keep = (m->u.spawn.flags & SPAWN_KEEP) != 0;
 	c->worker_slot = m->u.spawn.worker_slot;
 	c->browser_slot = m->u.spawn.flags & SPAWN_BROWSER
 	    ? m->u.spawn.browser_slot
@@ -328,35 +180,67 @@ cells_spawn(struct cells *t, const struct launch_msg *m)
 	return 0;
 }
 
-static void
-cells_check(struct cell *c)
+static int
+cells_obey_about(struct cells *t, const struct launch_msg *m)
 {
-	struct launch_msg m;
-	int error;
+	struct cell *c = cells_find(t, m->cell_id);
 
-	launch_msg_init(&m, LAUNCH_CHECK, 0);
-	error = launch_send(c->run.sock, LAUNCH_TO_CELL, &m, NULL);
-	if (error != 0)
-		cell_break(c, error);
+	if (c == NULL)
+		return 0;
+	switch (m->type) {
+	case LAUNCH_KILL:
+		cell_kill(c);
+		return 0;
+	case LAUNCH_WORKER:
+		if (!c->keep || !c->worker_ended)
+			return EPROTO;
+		cell_next_worker(c, &m->u.worker);
+		return 0;
+	default:
+		cell_order(c, (enum launch_type)m->type);
+		return 0;
+	}
+}
+
+static bool
+cells_use(void *arg, const char *profile)
+{
+	return cells_find_profile(arg, profile) != NULL;
+}
+
+static void
+cells_forget(struct cells *t, const char *profile)
+{
+	struct cell *c = cells_find_profile(t, profile);
+
+	if (c != NULL)
+		c->forget = true;
+	else
+		cells_remove_profile(t, profile);
 }
 
 int
 cells_obey(struct cells *t, const struct launch_msg *m)
 {
-	struct cell *c;
-
-	if (m->type == LAUNCH_SPAWN)
+	switch (m->type) {
+	case LAUNCH_SPAWN:
 		return cells_spawn(t, m);
-	if (m->type != LAUNCH_KILL && m->type != LAUNCH_CHECK)
-		return EPROTO;
-	c = cells_find(t, m->cell_id);
-	if (c == NULL)
+	case LAUNCH_KILL:
+	case LAUNCH_CHECK:
+	case LAUNCH_WORKER:
+	case LAUNCH_KILL_WORKER:
+		return cells_obey_about(t, m);
+	case LAUNCH_FORGET:
+		cells_forget(t, m->u.profile.name);
 		return 0;
-	if (m->type == LAUNCH_KILL)
-		cell_kill(c);
-	else
-		cells_check(c);
-	return 0;
+	case LAUNCH_KNOWN:
+		return kept_name(t->kept, m->u.profile.name);
+	case LAUNCH_PURGE:
+		kept_purge(t->kept, t->env->dirs, cells_use, t);
+		return 0;
+	default:
+		return EPROTO;
+	}
 }
 
 void
@@ -364,6 +248,7 @@ cells_kill_all(struct cells *t)
 {
 	struct cell *c;
 
+	kept_clear(t->kept);
 	LIST_FOREACH(c, &t->list, link) {
 		c->orphan = true;
 		cell_kill(c);
@@ -388,6 +273,9 @@ cells_new(struct event_base *base, const struct spawn_env *env,
 	t->env = env;
 	t->cb = cb;
 	LIST_INIT(&t->list);
+	t->kept = kept_new();
+	if (t->kept == NULL)
+		cells_free(&t);
 	return t;
 }
 
@@ -400,5 +288,6 @@ cells_free(struct cells **cells)
 	if (t == NULL)
 		return;
 	ASSERT(LIST_EMPTY(&t->list));
+	kept_free(&t->kept);
 	free(t);
 }

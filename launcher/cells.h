@@ -22,8 +22,9 @@ struct cells *cells_new(struct event_base *, const struct spawn_env *,
 /* Only when empty. */
 void cells_free(struct cells **);
 /*
- * Obeys SPAWN, KILL or CHECK. 0, or EPROTO for what supervisord must never
- * ask: a cell_id that is in use. An unknown id is one that has just ended.
+ * Obeys what is about cells and their profiles. 0, or EPROTO for what
+ * supervisord must never ask: a cell_id that is in use, a worker beside one
+ * that lives. An unknown id is one that has just ended.
  */
 int cells_obey(struct cells *, const struct launch_msg *);
 /*

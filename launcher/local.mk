@@ -1,8 +1,10 @@
 # launcher/: browsertaskd, parent of everything.
 sbin_PROGRAMS += launcher/browsertaskd
 launcher_browsertaskd_SOURCES = \
+	launcher/cell.c \
 	launcher/cells.c \
 	launcher/cells.h \
+	launcher/cells_int.h \
 	launcher/clone.c \
 	launcher/clone.h \
 	launcher/compartment.c \
@@ -11,6 +13,8 @@ launcher_browsertaskd_SOURCES = \
 	launcher/conf.h \
 	launcher/dirs.c \
 	launcher/dirs.h \
+	launcher/kept.c \
+	launcher/kept.h \
 	launcher/main.c \
 	launcher/notify.c \
 	launcher/notify.h \
@@ -53,7 +57,10 @@ EXTRA_DIST += t/scenario/conf.t t/scenario/launcher.t t/scenario/log.t t/scenari
 
 check_PROGRAMS += t/unit/profiles_test
 t_unit_profiles_test_SOURCES = \
+	launcher/kept.c \
+	launcher/kept.h \
 	launcher/profiles.c \
+	launcher/profiles.h \
 	t/unit/profiles_test.c \
 	t/unit/tap.h
 t_unit_profiles_test_LDADD = common/libcommon.a $(BSD_LIBS)

@@ -1,13 +1,54 @@
 /*
- * profiles: makes the directories of kept profiles. Runs in the launcher, as
- * root in system mode: nothing in them is ever followed.
+ * profiles: makes, hands on and removes the directories of kept profiles. Runs
+ * in the launcher, as root in system mode. What is in them was written by a
+ * browser that no longer runs, and is not trusted: no link is ever followed,
+ * and no depth of theirs is too much for us.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "launcher/profiles.h"
+
+/* Deeper than any browser goes. */
+#define DEPTH_MAX 32
+
+/*
+ * What a browser that was killed leaves, so that no second one takes the
+ * profile: it names a process that is gone, or by now another one.
+ */
+static const char *const stale[] = { "SingletonLock", "SingletonCookie",
+	"SingletonSocket" };
+
+static bool
+is_dots(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+static int
+open_dir(int dirfd, const char *name)
+{
+	return openat(dirfd, name,
+	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+}
+
+static int
+drop_stale(const struct dirs *d, const char *name)
+{
+	int fd = open_dir(d->kept_fd, name), error = 0;
+
+	if (fd == -1)
+		return errno;
+	for (size_t i = 0; i < sizeof(stale) / sizeof(stale[0]); i++)
+		if (unlinkat(fd, stale[i], 0) == -1 && errno != ENOENT)
+			error = errno;
+	close(fd);
+	return error;
+}
 
 int
 profile_open(
@@ -15,6 +56,7 @@ profile_open(
 {
 	bool is_new = mkdirat(d->kept_fd, name, 0700) == 0;
 	struct stat st;
+	int error;
 
 	if (!is_new && errno != EEXIST)
 		return errno;
@@ -24,10 +66,12 @@ profile_open(
 		return errno;
 	if (fstatat(d->kept_fd, name, &st, AT_SYMLINK_NOFOLLOW) == -1)
 		return errno;
-	if (!S_ISDIR(st.st_mode) || st.st_uid != uid)
+	if (!S_ISDIR(st.st_mode) || (st.st_uid != uid && geteuid() != 0))
 		return EPERM;
-	*ret_st = st;
-	return 0;
+	error = is_new ? 0 : drop_stale(d, name);
+	if (error == 0)
+		*ret_st = st;
+	return error;
 }
 
 int
@@ -37,4 +81,135 @@ profile_path(const struct dirs *d, const char *name, char ret_path[PATH_MAX])
 	    snprintf(ret_path, PATH_MAX, "%s/profiles/kept/%s", d->state, name);
 
 	return n < 0 || n >= PATH_MAX ? ENAMETOOLONG : 0;
+}
+
+static int give_below(int dirfd, uid_t uid, int depth);
+
+/* Root's files are none of a browser's, whatever they are. */
+static int
+give_one(int dirfd, const char *name, uid_t uid, int depth)
+{
+	struct stat st;
+	int fd, error = 0;
+
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == -1)
+		return errno;
+	if (st.st_uid == 0)
+		return 0;
+	if (S_ISDIR(st.st_mode)) {
+		if (depth == 0)
+			return ELOOP;
+		fd = open_dir(dirfd, name);
+		error = fd == -1 ? errno : give_below(fd, uid, depth - 1);
+	}
+	/* The directory after what is in it: its owner says that all is done. */
+	if (error == 0 && st.st_uid != uid &&
+	    fchownat(dirfd, name, uid, (gid_t)uid, AT_SYMLINK_NOFOLLOW) == -1)
+		error = errno;
+	return error;
+}
+
+/* Takes the descriptor. */
+static int
+give_below(int dirfd, uid_t uid, int depth)
+{
+	struct dirent *e;
+	DIR *dir = fdopendir(dirfd);
+	int error = 0;
+
+	if (dir == NULL) {
+		error = errno;
+		close(dirfd);
+		return error;
+	}
+	while (error == 0 && (e = readdir(dir)) != NULL)
+		if (!is_dots(e->d_name))
+			error = give_one(dirfd, e->d_name, uid, depth);
+	closedir(dir);
+	return error;
+}
+
+int
+profile_give(const struct dirs *d, const char *name, uid_t uid)
+{
+	struct stat st;
+
+	if (fstatat(d->kept_fd, name, &st, AT_SYMLINK_NOFOLLOW) == -1)
+		return errno;
+	return st.st_uid == uid ? 0
+				: give_one(d->kept_fd, name, uid, DEPTH_MAX);
+}
+
+/*
+ * A removal. What lies too deep moves beside the profile, under a name that no
+ * browser can make, and is removed from there.
+ */
+struct removal {
+	int kept_fd;
+	unsigned int moved, removed;
+};
+
+static void
+deep_name(unsigned int n, char ret_name[32])
+{
+	snprintf(ret_name, 32, ".deep-%u", n);
+}
+
+static int remove_below(struct removal *, int dirfd, int depth);
+
+static int
+remove_one(struct removal *r, int dirfd, const char *name, int depth)
+{
+	char aside[32];
+	int fd, error;
+
+	if (unlinkat(dirfd, name, 0) == 0 || errno == ENOENT)
+		return 0;
+	if (errno != EISDIR && errno != EPERM)
+		return errno;
+	if (depth == 0) {
+		deep_name(r->moved++, aside);
+		return renameat(dirfd, name, r->kept_fd, aside) == -1 ? errno
+								      : 0;
+	}
+	fd = open_dir(dirfd, name);
+	error = fd == -1 ? errno : remove_below(r, fd, depth - 1);
+	if (error == 0 && unlinkat(dirfd, name, AT_REMOVEDIR) == -1)
+		error = errno;
+	return error;
+}
+
+/* Takes the descriptor. */
+static int
+remove_below(struct removal *r, int dirfd, int depth)
+{
+	struct dirent *e;
+	DIR *dir = fdopendir(dirfd);
+	int error = 0;
+
+	if (dir == NULL) {
+		error = errno;
+		close(dirfd);
+		return error;
+	}
+	while (error == 0 && (e = readdir(dir)) != NULL)
+		if (!is_dots(e->d_name))
+			error = remove_one(r, dirfd, e->d_name, depth);
+	closedir(dir);
+	return error;
+}
+
+int
+profile_remove(const struct dirs *d, const char *name)
+{
+	struct removal r = { .kept_fd = d->kept_fd };
+	char aside[32];
+	int error;
+
+	error = remove_one(&r, d->kept_fd, name, DEPTH_MAX);
+	while (error == 0 && r.removed < r.moved) {
+		deep_name(r.removed++, aside);
+		error = remove_one(&r, d->kept_fd, aside, DEPTH_MAX);
+	}
+	return error;
 }

@@ -11,13 +11,22 @@
 #include "launcher/dirs.h"
 
 /*
- * Makes or reopens the directory of that name; uid becomes the owner of a new
- * one and must be the owner of an old one. 0 or an errno value.
+ * Makes or reopens the directory of that name, for the next browser only. A new
+ * one belongs to uid; an old one must in user mode, and in system mode is to be
+ * given to it. 0 or an errno value.
  */
 int
 profile_open(const struct dirs *, const char *name, uid_t, struct stat *ret_st);
 /* Its path below the state directory. */
 int
 profile_path(const struct dirs *, const char *name, char ret_path[PATH_MAX]);
+/*
+ * Gives an old one to uid, with all that is in it: the slot of its session, and
+ * with it the uid, may be another one than last time. Takes as long as it has
+ * files. 0 or an errno value; may then be repeated.
+ */
+int profile_give(const struct dirs *, const char *name, uid_t);
+/* Removes it with all that is in it, if it is there. 0 or an errno value. */
+int profile_remove(const struct dirs *, const char *name);
 
 #endif

@@ -146,8 +146,9 @@ child_environment(char *ret_env[8])
 
 /* From clone to exec; returns only on failure. */
 static int
-child_become_cell(const struct spawn_env *env, const struct compartment *inside,
-    const int fds[CELL_FDS], const char **ret_stage)
+child_become_cell(const struct spawn_env *env, const struct launch_spawn *spawn,
+    const struct compartment *inside, const int fds[CELL_FDS],
+    const char **ret_stage)
 {
 	static const char *const argv[] = { "cell", NULL };
 	char *environment[8];
@@ -155,6 +156,13 @@ child_become_cell(const struct spawn_env *env, const struct compartment *inside,
 
 	*ret_stage = "die with the launcher";
 	error = clone_die_with_parent(env->self_pidfd);
+	if (error != 0)
+		return error;
+	/* Here, since it takes its time: the launcher does not wait for it. */
+	*ret_stage = "give the profile";
+	if (env->system && inside->profile[0] != '\0')
+		error = profile_give(
+		    env->dirs, spawn->profile, inside->profile_uid);
 	if (error != 0)
 		return error;
 	error = compartment_enter(inside, ret_stage);
@@ -171,8 +179,8 @@ child_become_cell(const struct spawn_env *env, const struct compartment *inside,
 
 /* Tells the launcher on the link of the cell when it fails. */
 static _Noreturn void
-spawn_child(const struct spawn_env *env, const struct compartment *inside,
-    const int fds[CELL_FDS])
+spawn_child(const struct spawn_env *env, const struct launch_spawn *spawn,
+    const struct compartment *inside, const int fds[CELL_FDS])
 {
 	const char *stage = "keep the link";
 	struct launch_msg m;
@@ -181,7 +189,7 @@ spawn_child(const struct spawn_env *env, const struct compartment *inside,
 	/* A number that the cell's own descriptors do not take. */
 	link = fcntl(fds[LAUNCHER], F_DUPFD_CLOEXEC, CELL_FDS);
 	if (link != -1) {
-		error = child_become_cell(env, inside, fds, &stage);
+		error = child_become_cell(env, spawn, inside, fds, &stage);
 		launch_msg_init(&m, LAUNCH_FAILED, 0);
 		m.u.failed.error = error;
 		strlcpy(m.u.failed.stage, stage, sizeof(m.u.failed.stage));
@@ -270,7 +278,25 @@ spawn_process(const struct spawn_env *env, const struct launch_spawn *spawn,
 	error = clone_process(
 	    compartment_clone_flags(&inside), &cell->pid, &cell->pidfd);
 	if (error == 0 && cell->pid == 0)
-		spawn_child(env, &inside, fds);
+		spawn_child(env, spawn, &inside, fds);
+	return error;
+}
+
+int
+spawn_worker(int sock, int *ret_ipc)
+{
+	struct launch_msg m;
+	int ipc[2], error;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ipc) == -1)
+		return errno;
+	launch_msg_init(&m, LAUNCH_WORKER_START, 0);
+	error = launch_send(sock, LAUNCH_TO_CELL, &m, &ipc[1]);
+	close(ipc[1]);
+	if (error != 0)
+		close(ipc[0]);
+	else
+		*ret_ipc = ipc[0];
 	return error;
 }
 

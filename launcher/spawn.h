@@ -35,5 +35,10 @@ struct spawned {
  */
 int spawn_cell(const struct spawn_env *, const struct launch_spawn *,
     struct spawned *ret_cell, const char **ret_stage);
+/*
+ * Has the kept cell on sock start another worker. 0 and supervisord's end of
+ * the link with that worker, or an errno value.
+ */
+int spawn_worker(int sock, int *ret_ipc);
 
 #endif

@@ -137,6 +137,14 @@ celllog_new(struct event_base *base, int fd, const char *name)
 }
 
 void
+celllog_rename(struct celllog *l, const char *name)
+{
+	for (int i = 0; i < DRAIN_READS && celllog_read(l); i++)
+		continue;
+	strlcpy(l->name, name, sizeof(l->name));
+}
+
+void
 celllog_free(struct celllog **log)
 {
 	struct celllog *l = *log;

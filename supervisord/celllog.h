@@ -13,6 +13,8 @@ struct event_base;
  * copied. NULL when memory ran out: the cell then runs without a log.
  */
 struct celllog *celllog_new(struct event_base *, int fd, const char *name);
+/* What comes from here on is of another run. */
+void celllog_rename(struct celllog *, const char *name);
 /* Reads what is still in the pipe, then closes it. */
 void celllog_free(struct celllog **);
 

@@ -9,6 +9,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "launch/launch.h"
+#include "supervisord/cells.h"
 #include "supervisord/check.h"
 #include "supervisord/client.h"
 #include "supervisord/metacheck.h"
@@ -16,7 +17,6 @@
 #include "supervisord/reply.h"
 #include "supervisord/sup.h"
 #include "supervisord/task.h"
-#include "supervisord/worker.h"
 
 #define CHECKS_MAX 2
 #define FAULT_MAX  2048
@@ -211,7 +211,9 @@ static const struct worker_ops check_worker_ops = {
 static struct check *
 check_new(struct client *client, uint32_t seq, const struct ipc_params *p)
 {
-	struct ulid session = ulid_new(clock_stamp_ms());
+	struct cell_want want = { .session = ulid_new(clock_stamp_ms()),
+		.flags = SPAWN_DESCRIBE,
+		.name = "check" };
 	struct check *c = calloc(1, sizeof(*c));
 	const void *text;
 	size_t len;
@@ -222,11 +224,10 @@ check_new(struct client *client, uint32_t seq, const struct ipc_params *p)
 	buf_init(&c->text, LIMIT_TEMPLATE_BYTES);
 	buf_init(&c->doc, TEMPLATE_META_BYTES_MAX);
 	text = ipc_bin(p, F_DATA, &len);
-	c->watch = watch_new(WATCH_OTHER, client, NULL, &session, seq);
+	c->watch = watch_new(WATCH_OTHER, client, NULL, &want.session, seq);
 	if (c->watch != NULL && buf_add(&c->text, text, len)) {
 		c->watch->owner = &c->watch;
-		c->worker = worker_new(c->sup, &session, SPAWN_DESCRIBE,
-		    "check", &check_worker_ops, c);
+		c->worker = worker_start(c->sup, &want, &check_worker_ops, c);
 	}
 	if (c->worker == NULL)
 		check_free(&c);

@@ -7,10 +7,10 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "launch/launch.h"
+#include "supervisord/cells.h"
 #include "supervisord/describe.h"
 #include "supervisord/registry.h"
 #include "supervisord/sup.h"
-#include "supervisord/worker.h"
 
 struct describe {
 	struct sup *sup;
@@ -82,7 +82,7 @@ static const struct worker_ops describe_ops = {
 struct describe *
 describe_new(struct sup *sup, void (*on_done)(struct sup *, bool good))
 {
-	struct ulid session = ulid_new(clock_stamp_ms());
+	struct cell_want want = { .flags = SPAWN_DESCRIBE, .name = "describe" };
 	struct describe *d = calloc(1, sizeof(*d));
 
 	if (d == NULL)
@@ -90,8 +90,8 @@ describe_new(struct sup *sup, void (*on_done)(struct sup *, bool good))
 	d->sup = sup;
 	d->on_done = on_done;
 	buf_init(&d->doc, TEMPLATE_META_BYTES_MAX);
-	d->worker = worker_new(
-	    sup, &session, SPAWN_DESCRIBE, "describe", &describe_ops, d);
+	want.session = ulid_new(clock_stamp_ms());
+	d->worker = worker_start(sup, &want, &describe_ops, d);
 	if (d->worker == NULL)
 		describe_free(&d);
 	return d;

@@ -10,6 +10,7 @@
 #include "supervisord/client.h"
 #include "supervisord/drain.h"
 #include "supervisord/reply.h"
+#include "supervisord/spares.h"
 #include "supervisord/sup.h"
 #include "supervisord/task.h"
 
@@ -80,6 +81,7 @@ drain_done(void *arg, int err)
 				       : "resumed: runs are started again",
 		    (unsigned)o->uid);
 		tasks_pump(sup->tasks);
+		spares_pump(sup);
 	}
 	if (o->watch != NULL && err == STORE_OK)
 		drain_answer(o->watch, sup);

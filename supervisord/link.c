@@ -5,6 +5,7 @@
  * supervisord, which the launcher starts anew.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -15,8 +16,10 @@
 #include "common/log.h"
 #include "supervisord/link.h"
 
-struct cell {
-	LIST_ENTRY(cell) entry;
+#define NO_SLOT UINT32_MAX
+
+struct link_cell {
+	LIST_ENTRY(link_cell) entry;
 	uint32_t id;
 	char name[LAUNCH_NAME_BYTES]; /* of its run */
 	unsigned worker_slot, browser_slot;
@@ -35,7 +38,7 @@ struct link {
 	void (*on_broken)(void *arg);
 	void (*on_setting)(void *arg, const char *name, const char *value);
 	void *arg;
-	LIST_HEAD(, cell) cells;
+	LIST_HEAD(, link_cell) cells;
 	STAILQ_HEAD(, order) orders;
 	uint32_t last_id;
 	uint64_t worker_slots, browser_slots; /* bits that are taken */
@@ -53,10 +56,10 @@ link_break(struct link *l, const char *why)
 	l->on_broken(l->arg);
 }
 
-static struct cell *
+static struct link_cell *
 link_find(struct link *l, uint32_t id)
 {
-	struct cell *c;
+	struct link_cell *c;
 
 	LIST_FOREACH(c, &l->cells, entry)
 		if (c->id == id)
@@ -65,11 +68,12 @@ link_find(struct link *l, uint32_t id)
 }
 
 static void
-link_unlist(struct link *l, struct cell *c)
+link_unlist(struct link *l, struct link_cell *c)
 {
 	LIST_REMOVE(c, entry);
 	l->worker_slots &= ~(UINT64_C(1) << c->worker_slot);
-	l->browser_slots &= ~(UINT64_C(1) << c->browser_slot);
+	if (c->browser_slot != NO_SLOT)
+		l->browser_slots &= ~(UINT64_C(1) << c->browser_slot);
 	free(c);
 }
 
@@ -109,7 +113,7 @@ link_order(struct link *l, const struct launch_msg *msg)
 static void
 link_order_simple(struct link *l, enum launch_type type, uint32_t cell_id)
 {
-	const struct cell *c = link_find(l, cell_id);
+	const struct link_cell *c = link_find(l, cell_id);
 	struct launch_msg msg;
 
 	launch_msg_init(&msg, type, cell_id);
@@ -120,7 +124,7 @@ link_order_simple(struct link *l, enum launch_type type, uint32_t cell_id)
 }
 
 static void
-link_reaped(struct link *l, struct cell *c, const struct launch_reaped *r)
+link_reaped(struct link *l, struct link_cell *c, const struct launch_reaped *r)
 {
 	const struct link_ops *ops = c->ops;
 	void *ctx = c->ctx;
@@ -132,7 +136,7 @@ link_reaped(struct link *l, struct cell *c, const struct launch_reaped *r)
 static void
 link_dispatch(struct link *l, const struct launch_msg *msg, int *fds)
 {
-	struct cell *c;
+	struct link_cell *c;
 
 	if (msg->type == LAUNCH_SETTING) {
 		if (l->on_setting != NULL)
@@ -158,6 +162,12 @@ link_dispatch(struct link *l, const struct launch_msg *msg, int *fds)
 		return;
 	case LAUNCH_BROWSER_EXITED:
 		c->ops->on_browser_exited(c->ctx, msg->u.exited.status);
+		return;
+	case LAUNCH_WORKER_READY:
+		c->ops->on_worker_ready(c->ctx, fds[LAUNCH_FD_IPC]);
+		return;
+	case LAUNCH_WORKER_EXITED:
+		c->ops->on_worker_exited(c->ctx, msg->u.exited.status);
 		return;
 	case LAUNCH_REAPED:
 		link_reaped(l, c, &msg->u.reaped);
@@ -250,38 +260,132 @@ slot_find(uint64_t taken, unsigned count)
 	return -1;
 }
 
+bool
+link_has_room(const struct link *l, uint32_t flags)
+{
+	return slot_find(l->worker_slots, LAUNCH_WORKER_SLOTS) != -1 &&
+	    ((flags & SPAWN_BROWSER) == 0 ||
+		slot_find(l->browser_slots, LAUNCH_BROWSER_SLOTS) != -1);
+}
+
+/* A session's name, which is also its profile's. */
+static void
+session_name(const struct ulid *session, char ret_name[LAUNCH_PROFILE_BYTES])
+{
+	char text[ULID_CHARS + 1];
+
+	ulid_format(session, text);
+	snprintf(ret_name, LAUNCH_PROFILE_BYTES, "sess_%s", text);
+}
+
+static void
+spawn_fill(struct launch_spawn *s, const struct ulid *session, uint32_t flags,
+    const struct link_cell *c)
+{
+	s->session = *session;
+	s->flags = flags;
+	if (flags & SPAWN_KEEP)
+		session_name(session, s->profile);
+	strlcpy(s->name, c->name, sizeof(s->name));
+	s->worker_slot = (uint16_t)c->worker_slot;
+	s->browser_slot =
+	    c->browser_slot == NO_SLOT ? 0 : (uint16_t)c->browser_slot;
+}
+
+static void
+slots_take(struct link *l, struct link_cell *c, uint32_t flags)
+{
+	c->worker_slot =
+	    (unsigned)slot_find(l->worker_slots, LAUNCH_WORKER_SLOTS);
+	l->worker_slots |= UINT64_C(1) << c->worker_slot;
+	c->browser_slot = NO_SLOT;
+	if ((flags & SPAWN_BROWSER) == 0)
+		return;
+	c->browser_slot =
+	    (unsigned)slot_find(l->browser_slots, LAUNCH_BROWSER_SLOTS);
+	l->browser_slots |= UINT64_C(1) << c->browser_slot;
+}
+
 uint32_t
 link_spawn(struct link *l, const struct ulid *session, uint32_t flags,
     const char *name, const struct link_ops *ops, void *ctx)
 {
-	int worker = slot_find(l->worker_slots, LAUNCH_WORKER_SLOTS);
-	int browser = slot_find(l->browser_slots, LAUNCH_BROWSER_SLOTS);
 	struct launch_msg msg;
-	struct cell *c;
+	struct link_cell *c;
 
-	if (worker == -1 || browser == -1 ||
-	    (c = calloc(1, sizeof(*c))) == NULL)
+	if (!link_has_room(l, flags) || (c = calloc(1, sizeof(*c))) == NULL)
 		return 0;
 	c->id = ++l->last_id;
 	strlcpy(c->name, name, sizeof(c->name));
-	c->worker_slot = (unsigned)worker;
-	c->browser_slot = (unsigned)browser;
 	c->ops = ops;
 	c->ctx = ctx;
+	slots_take(l, c, flags);
+	LIST_INSERT_HEAD(&l->cells, c, entry);
 	launch_msg_init(&msg, LAUNCH_SPAWN, c->id);
-	msg.u.spawn.session = *session;
-	msg.u.spawn.flags = flags;
-	strlcpy(msg.u.spawn.name, name, sizeof(msg.u.spawn.name));
-	msg.u.spawn.worker_slot = (uint16_t)worker;
-	msg.u.spawn.browser_slot = (uint16_t)browser;
+	spawn_fill(&msg.u.spawn, session, flags, c);
 	if (!link_order(l, &msg)) {
-		free(c);
+		link_unlist(l, c);
 		return 0;
 	}
-	LIST_INSERT_HEAD(&l->cells, c, entry);
-	l->worker_slots |= UINT64_C(1) << worker;
-	l->browser_slots |= UINT64_C(1) << browser;
 	return c->id;
+}
+
+void
+link_worker(struct link *l, uint32_t cell_id, const char *name)
+{
+	struct link_cell *c = link_find(l, cell_id);
+	struct launch_msg msg;
+
+	if (c == NULL)
+		return;
+	strlcpy(c->name, name, sizeof(c->name));
+	launch_msg_init(&msg, LAUNCH_WORKER, cell_id);
+	strlcpy(msg.u.worker.name, name, sizeof(msg.u.worker.name));
+	if (!link_order(l, &msg))
+		log_err(
+		    "%s: cell %u: no worker could be ordered", name, cell_id);
+}
+
+void
+link_kill_worker(struct link *l, uint32_t cell_id)
+{
+	if (link_find(l, cell_id) != NULL)
+		link_order_simple(l, LAUNCH_KILL_WORKER, cell_id);
+}
+
+static void
+link_order_profile(
+    struct link *l, enum launch_type type, const struct ulid *session)
+{
+	struct launch_msg msg;
+
+	launch_msg_init(&msg, type, 0);
+	session_name(session, msg.u.profile.name);
+	if (link_order(l, &msg))
+		return;
+	log_err("profile %s: %s could not be ordered", msg.u.profile.name,
+	    launch_type_name(type));
+	/* Else a purge would remove what was not named. */
+	if (type == LAUNCH_KNOWN)
+		link_break(l, "no memory");
+}
+
+void
+link_forget(struct link *l, const struct ulid *session)
+{
+	link_order_profile(l, LAUNCH_FORGET, session);
+}
+
+void
+link_known(struct link *l, const struct ulid *session)
+{
+	link_order_profile(l, LAUNCH_KNOWN, session);
+}
+
+void
+link_purge(struct link *l)
+{
+	link_order_simple(l, LAUNCH_PURGE, 0);
 }
 
 void

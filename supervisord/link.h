@@ -18,6 +18,9 @@ struct link_ops {
 	void (*on_ready)(void *ctx, int ipc_fd, int log_fd);
 	void (*on_sandbox)(void *ctx, const struct launch_sandbox *);
 	void (*on_browser_exited)(void *ctx, int status);
+	/* Of a kept cell: the next worker, and the end of one. */
+	void (*on_worker_ready)(void *ctx, int ipc_fd);
+	void (*on_worker_exited)(void *ctx, int status);
 	/* Last call: nothing of the cell is left and its id is forgotten. */
 	void (*on_reaped)(void *ctx, const struct launch_reaped *);
 };
@@ -33,9 +36,11 @@ void link_free(struct link **);
 void link_on_setting(struct link *,
     void (*on_setting)(void *arg, const char *name, const char *value));
 
+/* Whether there are slots for a cell with these flags of SPAWN. */
+bool link_has_room(const struct link *, uint32_t flags);
 /*
- * Orders a cell and keeps its slots until REAPED. name is for log lines.
- * Returns its id, 0 when all
+ * Orders a cell and keeps its slots until REAPED. With SPAWN_KEEP its profile
+ * is that of the session. name is for log lines. Returns its id, 0 when all
  * slots are taken or the link is broken.
  */
 uint32_t link_spawn(struct link *, const struct ulid *session, uint32_t flags,

@@ -12,6 +12,7 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/cancel.h \
 	supervisord/celllog.c \
 	supervisord/celllog.h \
+	supervisord/cells.c \
 	supervisord/cells.h \
 	supervisord/change.c \
 	supervisord/change.h \
@@ -66,6 +67,8 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/sched.h \
 	supervisord/share.c \
 	supervisord/share.h \
+	supervisord/spares.c \
+	supervisord/spares.h \
 	supervisord/steps.c \
 	supervisord/steps.h \
 	supervisord/submit.c \

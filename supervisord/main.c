@@ -24,6 +24,7 @@
 #include "launch/launch.h"
 #include "storage/store.h"
 #include "storage/sweep.h"
+#include "supervisord/cells.h"
 #include "supervisord/client.h"
 #include "supervisord/describe.h"
 #include "supervisord/drain.h"
@@ -31,6 +32,7 @@
 #include "supervisord/recover.h"
 #include "supervisord/registry.h"
 #include "supervisord/reload.h"
+#include "supervisord/spares.h"
 #include "supervisord/sup.h"
 #include "supervisord/sweep.h"
 #include "supervisord/task.h"
@@ -206,6 +208,7 @@ on_signal(evutil_socket_t sig, short what, void *arg)
 		return;
 	log_info("stopping");
 	sup->stopping = true;
+	spares_pump(sup);
 	evtimer_add(program.give_up, &grace);
 	tasks_stop(sup->tasks);
 	tasks_on_idle(sup->tasks, on_idle);
@@ -229,6 +232,7 @@ serve(struct sup *sup)
 	sup->serving = true;
 	link_serving(sup->link);
 	tasks_pump(sup->tasks);
+	spares_pump(sup);
 	sweep_arm(sup->sweep);
 	log_info("serving, epoch %u", store_epoch(sup->store));
 }
@@ -255,6 +259,8 @@ make_parts(struct program *p)
 	sup->tasks = tasks_new(sup);
 	sup->sweep = sweep_new(sup);
 	sup->clients = clients_new(sup);
+	sup->cells = cells_new(sup);
+	sup->spares = spares_new(sup);
 	sup->link = link_new(sup->base, FD_LAUNCHER, on_broken, sup);
 	if (sup->link != NULL)
 		link_on_setting(sup->link, reload_setting);
@@ -262,8 +268,9 @@ make_parts(struct program *p)
 	p->sigterm = evsignal_new(sup->base, SIGTERM, on_signal, sup);
 	p->sigint = evsignal_new(sup->base, SIGINT, on_signal, sup);
 	if (sup->registry == NULL || sup->tasks == NULL || sup->sweep == NULL ||
-	    sup->clients == NULL || sup->link == NULL || p->give_up == NULL ||
-	    p->sigterm == NULL || p->sigint == NULL)
+	    sup->clients == NULL || sup->link == NULL || sup->cells == NULL ||
+	    sup->spares == NULL || p->give_up == NULL || p->sigterm == NULL ||
+	    p->sigint == NULL)
 		return false;
 	evsignal_add(p->sigterm, NULL);
 	evsignal_add(p->sigint, NULL);
@@ -283,6 +290,8 @@ free_parts(struct program *p)
 	store_free(&sup->store);
 	tasks_free(&sup->tasks);
 	describe_free(&p->describe);
+	spares_free(&sup->spares);
+	cells_free(&sup->cells);
 	sweep_free(&sup->sweep);
 	link_free(&sup->link);
 	registry_free(&sup->registry);

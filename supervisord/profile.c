@@ -11,6 +11,7 @@
 #include "supervisord/profile.h"
 #include "supervisord/registry.h"
 #include "supervisord/reply.h"
+#include "supervisord/spares.h"
 #include "supervisord/sup.h"
 #include "supervisord/task.h"
 
@@ -105,6 +106,7 @@ profile_get(struct client *client, uint32_t seq, const struct ipc_params *p)
 	json_put_int64(&w, "templates", (int64_t)registry_count(sup->registry));
 	json_put_int64(&w, "activeRuns", (int64_t)tasks_active(sup->tasks));
 	json_put_int64(&w, "queuedRuns", (int64_t)tasks_queued(sup->tasks));
+	json_put_int64(&w, "warmCells", (int64_t)spares_ready(sup));
 	json_put_int64(&w, "maxQueuedRuns", sup->settings.maxQueuedRuns);
 	json_put_int64(&w, "clients", (int64_t)clients_count(sup->clients));
 	profile_totals(sup, client, &w);

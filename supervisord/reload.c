@@ -5,6 +5,7 @@
 #include "common/log.h"
 #include "supervisord/client.h"
 #include "supervisord/reload.h"
+#include "supervisord/spares.h"
 #include "supervisord/sup.h"
 #include "supervisord/task.h"
 
@@ -36,5 +37,6 @@ reload_setting(void *arg, const char *name, const char *value)
 	clients_reload(sup->clients);
 	/* More runs may be active. */
 	tasks_pump(sup->tasks);
+	spares_pump(sup);
 	log_debug("setting %s: %s taken over", name, value);
 }

@@ -19,6 +19,7 @@ struct sup {
 	struct store *store;
 	struct link *link;
 	struct cells *cells;
+	struct spares *spares;
 	struct registry *registry;
 	struct tasks *tasks;
 	struct sweep *sweep;

@@ -12,13 +12,13 @@
 #include "launch/launch.h"
 #include "storage/store.h"
 #include "supervisord/begin.h"
+#include "supervisord/cells.h"
 #include "supervisord/change.h"
 #include "supervisord/intake.h"
 #include "supervisord/options.h"
 #include "supervisord/registry.h"
 #include "supervisord/sup.h"
 #include "supervisord/task_int.h"
-#include "supervisord/worker.h"
 
 static const struct worker_ops task_worker_ops;
 
@@ -51,15 +51,16 @@ task_text_only(struct task *t)
 static void
 task_spawn(struct task *t)
 {
-	uint32_t flags = SPAWN_BROWSER;
+	struct cell_want want = { .session = t->rec.session,
+		.flags = SPAWN_BROWSER,
+		.name = t->name };
 
 	t->text_only = task_text_only(t);
 	if (t->text_only)
-		flags |= SPAWN_TEXT_ONLY;
+		want.flags |= SPAWN_TEXT_ONLY;
 	t->intake = intake_new(t);
 	if (t->intake != NULL)
-		t->worker = worker_new(t->sup, &t->rec.session, flags, t->name,
-		    &task_worker_ops, t);
+		t->worker = worker_start(t->sup, &want, &task_worker_ops, t);
 	if (t->worker != NULL)
 		return;
 	t->lost = t->intake == NULL ? ERR_STORAGE_ERROR : ERR_SPAWN_FAILED;

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include <event2/event.h>
 
@@ -17,8 +16,6 @@
 #include "ipc/chan.h"
 #include "model/limits.h"
 #include "storage/store.h"
-#include "supervisord/celllog.h"
-#include "supervisord/link.h"
 #include "supervisord/sup.h"
 #include "supervisord/worker_int.h"
 
@@ -66,78 +63,46 @@ const struct chan_ops worker_chan_ops = {
 	.on_closed = worker_on_closed,
 };
 
-/* What the launcher tells. */
-
+/* How it ended, if nobody has said it yet. */
 static void
-worker_on_launch_ready(void *ctx, int ipc_fd, int log_fd)
+worker_explain(struct worker *w)
 {
-	struct input in = { .ipc_fd = ipc_fd, .log_fd = log_fd };
-	struct worker *w = ctx;
-
-	if (ipc_fd == -1)
-		worker_kill(w, ERR_SPAWN_FAILED, "no descriptors are left");
-	else if (w->chan != NULL)
-		worker_drop_fds(&in);
-	else
-		worker_input(w, WI_READY, &in);
-}
-
-static void
-worker_on_sandbox(void *ctx, const struct launch_sandbox *sandbox)
-{
-	struct input in = { .sandbox = sandbox };
-
-	worker_input(ctx, WI_SANDBOX, &in);
-}
-
-static void
-worker_on_browser_exited(void *ctx, int status)
-{
-	struct worker *w = ctx;
-	struct input in = { 0 };
-
-	log_info("%s: cell %u: browser ended, status %d", w->name, w->cell_id,
-	    status);
-	worker_input(w, WI_BROWSER_GONE, &in);
-}
-
-static void
-worker_on_reaped(void *ctx, const struct launch_reaped *r)
-{
-	struct worker *w = ctx;
 	struct worker_end *end = &w->end;
 
-	log_info("%s: cell %u: reaped: %s, status %d", w->name, w->cell_id,
-	    launch_cause_name((enum launch_cause)r->cause), r->status);
+	if (end->code != ERR_NONE || w->state == WS_ENDED)
+		return;
+	end->code = w->browser_gone ? ERR_PAGE_CRASHED : ERR_WORKER_LOST;
+	snprintf(end->text, sizeof(end->text), "the %s ended unexpectedly",
+	    w->browser_gone ? "browser" : "worker");
+}
+
+void
+worker_gone(struct worker *w)
+{
+	MAGIC_CHECK(w, WORKER_MAGIC);
+	w->cell = NULL;
 	/* What it wrote before it ended may still lie in its socket. */
 	w->reaped = true;
 	if (w->chan != NULL)
 		chan_drain(w->chan);
-	if (r->cause == LAUNCH_SPAWN_FAILED && end->code == ERR_NONE) {
-		end->code = ERR_SPAWN_FAILED;
-		snprintf(end->text, sizeof(end->text), "%s: %s",
-		    r->stage[0] == '\0' ? "spawn" : r->stage,
-		    strerror(r->error));
-	} else if (end->code == ERR_NONE && w->state != WS_ENDED) {
-		end->code =
-		    w->browser_gone ? ERR_PAGE_CRASHED : ERR_WORKER_LOST;
-		snprintf(end->text, sizeof(end->text),
-		    "the %s ended unexpectedly",
-		    w->browser_gone ? "browser" : "worker");
-	}
+	worker_explain(w);
 	event_del(w->timer);
 	event_del(w->pulse);
 	chan_free(&w->chan);
-	celllog_free(&w->log);
-	w->ops->on_reaped(w->ctx, end);
+	w->ops->on_reaped(w->ctx, &w->end);
 }
 
-static const struct link_ops worker_link_ops = {
-	.on_ready = worker_on_launch_ready,
-	.on_sandbox = worker_on_sandbox,
-	.on_browser_exited = worker_on_browser_exited,
-	.on_reaped = worker_on_reaped,
-};
+void
+worker_gone_failed(struct worker *w, const struct launch_reaped *r)
+{
+	if (w->end.code == ERR_NONE) {
+		w->end.code = ERR_SPAWN_FAILED;
+		snprintf(w->end.text, sizeof(w->end.text), "%s: %s",
+		    r->stage[0] == '\0' ? "spawn" : r->stage,
+		    strerror(r->error));
+	}
+	worker_gone(w);
+}
 
 static void
 worker_on_timer(evutil_socket_t fd, short what, void *arg)
@@ -164,7 +129,7 @@ worker_on_pulse(evutil_socket_t fd, short what, void *arg)
 	ipc_params_init(&p, MSG_W_PING);
 	ipc_set_int(&p, F_N, ++w->pings);
 	worker_send(w, &p);
-	if (w->state == WS_RUNNING)
+	if (w->state >= WS_SPARE && w->state <= WS_RUNNING)
 		worker_arm(w->pulse, w->sup->settings.pingMs);
 }
 
@@ -227,19 +192,54 @@ worker_new(struct sup *sup, const struct ulid *session, uint32_t flags,
 	w->sup = sup;
 	w->ops = ops;
 	w->ctx = ctx;
+	w->session = *session;
 	w->flags = flags;
 	strlcpy(w->name, name, sizeof(w->name));
 	w->timer = evtimer_new(sup->base, worker_on_timer, w);
 	w->pulse = evtimer_new(sup->base, worker_on_pulse, w);
-	if (w->timer != NULL && w->pulse != NULL)
-		w->cell_id = link_spawn(
-		    sup->link, session, flags, name, &worker_link_ops, w);
-	if (w->cell_id == 0) {
+	if (w->timer == NULL || w->pulse == NULL)
 		worker_free(&w);
-		return NULL;
-	}
-	worker_arm(w->timer, sup->settings.browserStartMs);
+	else
+		worker_arm(w->timer, sup->settings.browserStartMs);
 	return w;
+}
+
+void
+worker_claim(
+    struct worker *w, const char *name, const struct worker_ops *ops, void *ctx)
+{
+	ASSERT(w->spare);
+	w->spare = false;
+	w->ops = ops;
+	w->ctx = ctx;
+	strlcpy(w->name, name, sizeof(w->name));
+	if (w->state == WS_SPARE)
+		w->state = WS_CLAIMED;
+	/* One that is still starting gets the time that others have. */
+	worker_arm(w->timer,
+	    w->state == WS_CLAIMED ? 0 : w->sup->settings.browserStartMs);
+}
+
+void
+worker_again(struct worker *w)
+{
+	chan_free(&w->chan);
+	w->again = true;
+	w->takeover = w->browser_gone = false;
+	w->state = WS_SPAWNING;
+	worker_arm(w->timer, w->sup->settings.browserStartMs);
+}
+
+bool
+worker_is_sound(const struct worker *w)
+{
+	return w->state != WS_DOOMED && !w->browser_gone;
+}
+
+bool
+worker_is_takeover(const struct worker *w)
+{
+	return w->takeover;
 }
 
 void
@@ -249,8 +249,8 @@ worker_free(struct worker **worker)
 
 	if (w == NULL)
 		return;
+	cell_let_go(w);
 	chan_free(&w->chan);
-	celllog_free(&w->log);
 	if (w->timer != NULL)
 		event_free(w->timer);
 	if (w->pulse != NULL)

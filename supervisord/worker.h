@@ -1,6 +1,7 @@
 /*
- * worker: one cell with its worker, from SPAWN to REAPED: the start protocol,
- * the proof of the sandbox, liveness, and the ways it can end.
+ * worker: one worker in its cell, from its order to its end: the start protocol,
+ * the proof of the sandbox, liveness, and the ways it can end. Which cell it
+ * gets is decided in cells.
  */
 #ifndef SUPERVISORD_WORKER_H
 #define SUPERVISORD_WORKER_H
@@ -15,7 +16,7 @@
 struct sup;
 struct worker;
 
-/* Why nothing is left of the cell. */
+/* Why nothing is left of the worker. */
 struct worker_end {
 	enum err_code code; /* ERR_NONE: ended by itself after run.end */
 	char text[128];     /* for people */
@@ -27,19 +28,12 @@ struct worker_ops {
 	/* A permitted message that is not about the worker itself. */
 	void (*on_msg)(void *ctx, const struct ipc_params *);
 	/*
-	 * Last call: nothing of the cell is left. The owner frees; the end
-	 * goes with the worker.
+	 * Last call: nothing of the cell is left, or of the worker, when the
+	 * cell is a kept one. The owner frees; the end goes with the worker.
 	 */
 	void (*on_reaped)(void *ctx, const struct worker_end *);
 };
 
-/*
- * Orders a cell. flags are those of SPAWN; with SPAWN_DESCRIBE there is no
- * browser to wait for. name is the run's, for log lines; it is copied.
- * NULL when no slot is free or memory ran out.
- */
-struct worker *worker_new(struct sup *, const struct ulid *session,
-    uint32_t flags, const char *name, const struct worker_ops *, void *ctx);
 /*
  * Whether its browser lived before it, so that pages are open; known from
  * on_ready on.
@@ -57,7 +51,10 @@ void worker_set_running(struct worker *);
  * reason: "cancel", "timeout" or "shutdown".
  */
 void worker_stop(struct worker *, const char *reason);
-/* Kills the cell now; code and text become its end unless it had one. */
+/*
+ * Kills the cell now, of a kept one the worker alone; code and text become its
+ * end unless it had one.
+ */
 void worker_kill(struct worker *, enum err_code, const char *text);
 
 #endif

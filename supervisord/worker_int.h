@@ -4,10 +4,13 @@
 #ifndef SUPERVISORD_WORKER_INT_H
 #define SUPERVISORD_WORKER_INT_H
 
+#include <sys/queue.h>
+
 #include "ipc/chan.h"
 #include "launch/launch.h"
 #include "supervisord/worker.h"
 
+struct cell_closer;
 struct celllog;
 struct event;
 
@@ -15,15 +18,19 @@ struct event;
 #define WORKER_QUEUE_BYTES (16u << 20)
 #define WORKER_EXIT_MS     2000 /* from run.end to its exit */
 #define BROWSER_GRACE_MS   300  /* for the worker to say what it knows */
+#define TAKEOVER_MS        1500 /* for a browser that lived before it to answer */
+#define KILL_WORKER_MS     1000 /* for a kept cell to end its worker */
 
 enum worker_state {
-	WS_SPAWNING, /* SPAWN ordered */
+	WS_SPAWNING, /* SPAWN or WORKER ordered, or waits for a slot */
 	WS_HELLO,    /* our hello sent, its hello awaited */
 	WS_STARTING, /* the browser is starting */
 	WS_CHECKING, /* CHECK ordered */
+	WS_SPARE,    /* all is up; waits for a run */
+	WS_CLAIMED,  /* has its run, which is not told yet */
 	WS_RUNNING,  /* owner was told */
 	WS_ENDED,    /* run.end or describe.done received, exit awaited */
-	WS_DOOMED,   /* KILL ordered */
+	WS_DOOMED,   /* KILL or KILL_WORKER ordered */
 	WS__MAX
 };
 
@@ -40,21 +47,43 @@ enum worker_input {
 	WI__MAX
 };
 
+/* One compartment of the launcher's, from SPAWN to REAPED. */
+struct cell {
+	TAILQ_ENTRY(cell) entry;
+	struct sup *sup;
+	uint32_t id;
+	struct ulid session;
+	bool keep;
+	struct worker *worker; /* NULL: idle */
+	struct celllog *log;
+	bool up;           /* a sandbox was seen: its browser works */
+	bool browser_gone; /* no worker can follow */
+	bool doomed;       /* KILL ordered */
+	bool closed;       /* somebody asked for its end */
+	struct cell_closer *closers;
+};
+
 struct worker {
 	uint32_t magic;
-	uint32_t cell_id;
+	uint32_t cell_id;  /* of its cell, now or last; for log lines */
+	struct cell *cell; /* NULL: not yet, or not any more */
+	TAILQ_ENTRY(worker) waiting; /* for a slot, while without a cell */
 	struct sup *sup;
 	const struct worker_ops *ops;
 	void *ctx;
 	enum worker_state state;
+	struct ulid session;
 	uint32_t flags;
-	char name[40];
+	char name[LAUNCH_NAME_BYTES];
 	struct chan *chan;
-	struct celllog *log;
 	struct event *timer; /* of the state: start, exit, grace */
 	struct event *pulse; /* liveness */
 	int64_t heard_ms;
 	int64_t pings;
+	bool waits;    /* is in the list of those that wait for a slot */
+	bool spare;    /* has no run yet */
+	bool takeover; /* its browser lived before it */
+	bool again;    /* gets another cell when this one is gone */
 	bool browser_gone;
 	bool reaped;   /* nothing of it is left; only its last words are read */
 	bool stopping; /* the grace timer must not be put off */
@@ -66,14 +95,38 @@ struct input {
 	const struct ipc_params *params;
 	const struct launch_sandbox *sandbox;
 	const char *reason;
-	int ipc_fd, log_fd;
+	int ipc_fd;
 };
+
+/* Made without a cell; what it wants of one is in it. */
+struct worker *worker_new(struct sup *, const struct ulid *session,
+    uint32_t flags, const char *name, const struct worker_ops *, void *ctx);
+/* Nothing of it, or of its whole cell, is left: tells its owner, once. */
+void worker_gone(struct worker *);
+/* The same, of a cell whose start failed. */
+void worker_gone_failed(struct worker *, const struct launch_reaped *);
+/* As a spare, in a new cell; NULL when there is no room. */
+struct worker *cells_order_spare(struct sup *, const struct ulid *session,
+    uint32_t flags, const char *name, const struct worker_ops *, void *ctx);
+/* Whether nothing has happened to it that a run must not begin with. */
+bool worker_is_sound(const struct worker *);
+/* A spare gets its run, which is told a little later. */
+void worker_claim(
+    struct worker *, const char *name, const struct worker_ops *, void *ctx);
+/* Back to the start: it gets another cell when the one it has is gone. */
+void worker_again(struct worker *);
+
+/* The worker's cell, in cells.c. */
+
+/* Orders what kills the worker: itself in a kept cell, else the whole cell. */
+void cell_end_worker(struct worker *);
+void cell_kill(struct cell *);
+/* The worker is being freed: neither its cell nor a list knows it then. */
+void cell_let_go(struct worker *);
 
 /* The one way in for everything that happens to a worker. */
 void worker_input(struct worker *, enum worker_input, const struct input *);
 void worker_arm(struct event *, int64_t ms);
-/* Descriptors of a cell that is being killed or has its own already. */
-void worker_drop_fds(const struct input *);
 
 extern const struct chan_ops worker_chan_ops;
 

@@ -13,7 +13,6 @@
 #include "common/log.h"
 #include "common/panic.h"
 #include "storage/store.h"
-#include "supervisord/celllog.h"
 #include "supervisord/link.h"
 #include "supervisord/sup.h"
 #include "supervisord/worker_int.h"
@@ -46,8 +45,8 @@ worker_kill(struct worker *w, enum err_code code, const char *text)
 	event_del(w->pulse);
 	if (w->reaped)
 		return;
-	link_kill(w->sup->link, w->cell_id);
 	log_info("%s: cell %u: killing: %s", w->name, w->cell_id, text);
+	cell_end_worker(w);
 }
 
 /* The handlers of the table. */
@@ -68,7 +67,6 @@ wi_ready(struct worker *w, const struct input *in)
 {
 	struct ipc_params p;
 
-	w->log = celllog_new(w->sup->base, in->log_fd, w->name);
 	w->chan =
 	    chan_new(w->sup->base, in->ipc_fd, IPC_UP, &worker_chan_ops, w);
 	if (w->chan == NULL) {
@@ -84,25 +82,18 @@ wi_ready(struct worker *w, const struct input *in)
 	worker_send(w, &p);
 }
 
-void
-worker_drop_fds(const struct input *in)
-{
-	int fds[] = { in->ipc_fd, in->log_fd };
-
-	fd_close(&fds[0]);
-	fd_close(&fds[1]);
-}
-
 static void
 wi_drop(struct worker *w, const struct input *in)
 {
-	worker_drop_fds(in);
+	int fd = in->ipc_fd;
+
+	fd_close(&fd);
 }
 
 static void
 worker_up(struct worker *w)
 {
-	w->state = WS_RUNNING;
+	w->state = w->spare ? WS_SPARE : WS_RUNNING;
 	/* The end of a grace period stays set, whatever comes up meanwhile. */
 	if (!w->stopping && !w->browser_gone)
 		event_del(w->timer);
@@ -126,6 +117,8 @@ wi_hello(struct worker *w, const struct input *in)
 	}
 	chan_set_phase(w->chan, PEER_IDLE);
 	w->state = WS_STARTING;
+	if (w->takeover && !w->stopping)
+		worker_arm(w->timer, TAKEOVER_MS);
 }
 
 static void
@@ -147,6 +140,7 @@ wi_sandbox(struct worker *w, const struct input *in)
 	w->sup->browser.seen_ms = clock_stamp_ms();
 	w->sup->browser.confined = launch_sandbox_is_tight(s);
 	if (launch_sandbox_is_tight(s)) {
+		w->cell->up = true;
 		worker_up(w);
 		return;
 	}
@@ -182,6 +176,23 @@ wi_browser_gone(struct worker *w, const struct input *in)
 		worker_arm(w->timer, BROWSER_GRACE_MS);
 }
 
+/*
+ * The browser that lived before is of no use: the run has not begun, so it gets
+ * a new one.
+ */
+static bool
+worker_falls_back(struct worker *w)
+{
+	if (!w->takeover || w->stopping || w->again)
+		return false;
+	log_warn("%s: cell %u: the browser of its session does not answer: "
+		 "another one is started",
+	    w->name, w->cell_id);
+	cell_kill(w->cell);
+	worker_again(w);
+	return true;
+}
+
 /* chan tells by its reason whether the peer went or was put out. */
 static void
 wi_lost(struct worker *w, const struct input *in)
@@ -189,6 +200,8 @@ wi_lost(struct worker *w, const struct input *in)
 	bool went = strncmp(in->reason, PEER_WENT, strlen(PEER_WENT)) == 0;
 	char text[sizeof(w->end.text)];
 
+	if (went && worker_falls_back(w))
+		return;
 	snprintf(text, sizeof(text), "worker: %s", in->reason);
 	if (w->browser_gone)
 		worker_kill(
@@ -209,11 +222,15 @@ wi_kill(struct worker *w, const struct input *in)
 static void
 wi_slow_start(struct worker *w, const struct input *in)
 {
+	if (worker_falls_back(w))
+		return;
 	if (w->browser_gone)
 		worker_kill(
 		    w, ERR_PAGE_CRASHED, "the browser ended unexpectedly");
 	else if (w->stopping)
 		worker_kill(w, ERR_WORKER_LOST, "grace period is over");
+	else if (w->waits)
+		worker_kill(w, ERR_SPAWN_FAILED, "no cell became free");
 	else
 		worker_kill(w, ERR_BROWSER_START_FAILED,
 		    "the browser did not answer in time");
@@ -227,6 +244,26 @@ wi_grace_over(struct worker *w, const struct input *in)
 		    w, ERR_PAGE_CRASHED, "the browser ended unexpectedly");
 	else
 		worker_kill(w, ERR_WORKER_LOST, "grace period is over");
+}
+
+/* A spare got its run: the first moment at which it may be told. */
+static void
+wi_claimed(struct worker *w, const struct input *in)
+{
+	if (w->browser_gone || w->stopping)
+		wi_grace_over(w, in);
+	else
+		worker_up(w);
+}
+
+/* A kept cell did not end its worker, or there is none to end. */
+static void
+wi_doomed(struct worker *w, const struct input *in)
+{
+	if (w->cell != NULL)
+		cell_kill(w->cell);
+	else
+		worker_gone(w);
 }
 
 static worker_fn *const worker_table[WS__MAX][WI__MAX] = {
@@ -257,6 +294,16 @@ static worker_fn *const worker_table[WS__MAX][WI__MAX] = {
 		[WI_LOST] = wi_lost,
 		[WI_TIMER] = wi_slow_start,
 	},
+	[WS_SPARE] = {
+		[WI_BROWSER_GONE] = wi_browser_gone,
+		[WI_LOST] = wi_lost,
+		[WI_TIMER] = wi_grace_over,
+	},
+	[WS_CLAIMED] = {
+		[WI_BROWSER_GONE] = wi_browser_gone,
+		[WI_LOST] = wi_lost,
+		[WI_TIMER] = wi_claimed,
+	},
 	[WS_RUNNING] = {
 		[WI_SANDBOX] = wi_ignore,
 		[WI_MSG] = wi_msg,
@@ -280,7 +327,7 @@ static worker_fn *const worker_table[WS__MAX][WI__MAX] = {
 		[WI_END] = wi_ignore,
 		[WI_BROWSER_GONE] = wi_ignore,
 		[WI_LOST] = wi_ignore,
-		[WI_TIMER] = wi_ignore,
+		[WI_TIMER] = wi_doomed,
 	},
 };
 

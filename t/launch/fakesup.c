@@ -3,11 +3,14 @@
  * from one client of the admin socket at a time and says what happens:
  *
  *   spawn ID WORKER_SLOT BROWSER_SLOT FLAGS SESSION [PROFILE]
+ *   worker ID (the next one) | killworker ID | forget PROFILE
+ *   known PROFILE | purge
  *   kill ID | check ID | tell ID TEXT (a packet for the worker) | garbage
  *   who | exit STATUS | deaf (ignores SIGTERM)
  *
  *   ready ID KIND | sandbox ID RENDERERS SECCOMP DEPTH NNP
- *   browser_exited ID STATUS | reaped ID STATUS CAUSE ERRNO STAGE
+ *   browser_exited ID STATUS | worker_ready ID | worker_exited ID STATUS
+ *   reaped ID STATUS CAUSE ERRNO STAGE
  *   worker ID TEXT | log ID TEXT | me PID UID GID GROUPS FDS
  */
 #include <errno.h>
@@ -78,6 +81,16 @@ do_simple(enum launch_type type, const char *args)
 }
 
 static void
+do_profile(enum launch_type type, const char *name)
+{
+	struct launch_msg m;
+
+	launch_msg_init(&m, type, 0);
+	strlcpy(m.u.profile.name, name, sizeof(m.u.profile.name));
+	send_msg(&m);
+}
+
+static void
 do_tell(const char *args)
 {
 	char *text;
@@ -120,6 +133,16 @@ obey(char *line)
 		do_simple(LAUNCH_KILL, line + 5);
 	else if (strncmp(line, "check ", 6) == 0)
 		do_simple(LAUNCH_CHECK, line + 6);
+	else if (strncmp(line, "worker ", 7) == 0)
+		do_simple(LAUNCH_WORKER, line + 7);
+	else if (strncmp(line, "killworker ", 11) == 0)
+		do_simple(LAUNCH_KILL_WORKER, line + 11);
+	else if (strncmp(line, "forget ", 7) == 0)
+		do_profile(LAUNCH_FORGET, line + 7);
+	else if (strncmp(line, "known ", 6) == 0)
+		do_profile(LAUNCH_KNOWN, line + 6);
+	else if (strcmp(line, "purge") == 0)
+		do_simple(LAUNCH_PURGE, "0");
 	else if (strncmp(line, "tell ", 5) == 0)
 		do_tell(line + 5);
 	else if (strcmp(line, "garbage") == 0)
@@ -145,6 +168,19 @@ cell_add(uint32_t id, const int fds[LAUNCH_MAX_FDS])
 	ncells++;
 }
 
+/* A further worker of a cell that is known. */
+static void
+cell_again(uint32_t id, int ipc)
+{
+	for (int i = 0; i < ncells; i++)
+		if (cells[i].id == id) {
+			fd_close(&cells[i].ipc);
+			cells[i].ipc = ipc;
+			return;
+		}
+	exit(5);
+}
+
 static void
 from_launcher(void)
 {
@@ -167,6 +203,13 @@ from_launcher(void)
 		break;
 	case LAUNCH_BROWSER_EXITED:
 		fprintf(out, "browser_exited %u %d\n", id, m.u.exited.status);
+		break;
+	case LAUNCH_WORKER_READY:
+		cell_again(id, fds[LAUNCH_FD_IPC]);
+		fprintf(out, "worker_ready %u\n", id);
+		break;
+	case LAUNCH_WORKER_EXITED:
+		fprintf(out, "worker_exited %u %d\n", id, m.u.exited.status);
 		break;
 	default:
 		fprintf(out, "reaped %u %d %s %d %s\n", id, m.u.reaped.status,

@@ -1,11 +1,12 @@
 /*
  * fakework: stands in for workerd in tests of the launcher and the cell. Says
- * "hello", then obeys packets on its socket:
+ * "hello" and its arguments, then obeys packets on its socket:
  *
  *   cdp JSON    writes the command; from then on every message of the browser
  *               comes back as "cdp JSON"
  *   who         "me UID GID GROUPS NNP PID FDS"
  *   see PATH    "seen N": entries of a directory, -1 when it cannot be read
+ *   caps        "caps N": the capabilities it has, as the kernel shows them
  *   exit N      ends
  */
 #include <dirent.h>
@@ -59,6 +60,19 @@ say_me(void)
 }
 
 static void
+say_caps(void)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	char line[256];
+
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
+		if (strncmp(line, "CapPrm:\t", 8) == 0)
+			say("caps %s", line + 8);
+	if (f != NULL)
+		fclose(f);
+}
+
+static void
 say_seen(const char *path)
 {
 	DIR *dir = opendir(path);
@@ -90,6 +104,8 @@ obey(void)
 		say_me();
 	} else if (strncmp(line, "see ", 4) == 0) {
 		say_seen(line + 4);
+	} else if (strcmp(line, "caps") == 0) {
+		say_caps();
 	} else if (strncmp(line, "exit ", 5) == 0) {
 		exit((int)strtol(line + 5, NULL, 10));
 	}
@@ -124,7 +140,8 @@ main(int argc, char **argv)
 
 	if (fcntl(FD_NEXT, F_GETFD) != -1 || read(FD_SECRETS, &byte, 1) != 0)
 		return 100;
-	say("hello %s\n", argc > 1 ? argv[1] : "run");
+	say("hello %s%s%s\n", argc > 1 ? argv[1] : "run", argc > 2 ? " " : "",
+	    argc > 2 ? argv[2] : "");
 	for (;;) {
 		if (poll(p, 2, -1) == -1)
 			return 101;

@@ -5,6 +5,7 @@ use strict;
 use warnings;
 use BrowserTask::Harness;
 use Fcntl qw(F_SETFD);
+use File::Find ();
 use IO::Socket::UNIX;
 use POSIX ();
 use Socket;
@@ -12,7 +13,7 @@ use Test::More;
 use Time::HiRes qw(time);
 
 # Flags as in launch/launch.h.
-use constant { BROWSER => 1, DESCRIBE => 2, TEXT => 4, FULL => 8 };
+use constant { BROWSER => 1, DESCRIBE => 2, TEXT => 4, FULL => 8, KEEP => 16 };
 use constant SESSION => '01ARZ3NDEKTSV4RRFFQ69G5FA';
 
 my $build = $ENV{builddir} // die "builddir is not set\n";
@@ -298,6 +299,154 @@ sub test_deaths {
 	    'launcher killed while all of a cell is stopped: nothing left');
 }
 
+# Every owner of what is below a directory.
+sub owners {
+	my ($dir) = @_;
+	my %uids;
+	File::Find::find({ no_chdir => 1,
+		wanted => sub { $uids{ (lstat $_)[4] } = 1 } }, $dir);
+	return join ' ', sort keys %uids;
+}
+
+# The next worker in a kept cell.
+sub next_worker {
+	my ($t, $id) = @_;
+	$t->say("worker $id");
+	$t->expect(qr/^worker_ready $id/);
+	my ($hello) = $t->expect(qr/^worker $id hello (.*)/);
+	return $hello;
+}
+
+# Whatever was said before is done when the launcher answers this.
+sub obeyed {
+	my ($t, $id) = @_;
+	$t->say("check $id");
+	$t->expect(qr/^sandbox $id/);
+}
+
+sub test_kept {
+	my ($mode) = @_;
+	my $i = instance(mode => $mode)->start;
+	my $t = Talk->new($i);
+	my $system = $mode eq 'system';
+	my $dir = $i->state_dir . '/profiles/kept';
+
+	is($t->up(1, BROWSER | KEEP, profile => 'one'), 1, 'a kept cell');
+	ok($t->version(1), 'its first worker reaches the browser');
+	my ($browser, $cell) = (browser($i), cell($i));
+	$t->say('tell 1 who');
+	my ($uid) = $t->expect(qr/^worker 1 me (\d+)/);
+	$t->say('tell 1 exit 3');
+	is($t->expect(qr/^(?:worker_exited|reaped)/), 'worker_exited 1 768',
+	    'its worker ends, and it does not');
+	is(browser($i), $browser, 'its browser lives');
+	is(next_worker($t, 1), '--generation 1', 'a second worker');
+	ok($t->version(1), 'reaches the same browser');
+	$t->say('tell 1 who');
+	my ($uid2, $groups, $nnp, $fds) = $t->expect(
+	    qr/^worker 1 me (\d+) \d+ (\d+) (\d+) \d+ (\S+)/);
+	is($uid2, $uid, 'with the same uid');
+	is($groups, 0, 'no groups') if $system;
+	is("$nnp $fds", '1 0,1,2,3,4,5,6,', 'confined as the first');
+	$t->say('tell 1 caps');
+	like($t->expect(qr/^worker 1 caps/), qr/ 0+$/, 'and no capability');
+	obeyed($t, 1);
+	my $worker = worker($i);
+	kill 'STOP', $worker;
+	$t->say('killworker 1');
+	is($t->expect(qr/^(?:worker_exited|reaped)/), 'worker_exited 1 9',
+	    'KILL_WORKER ends a stopped worker');
+	ok(!-d "/proc/$worker", 'which is gone');
+	$t->say('killworker 1');
+	is(next_worker($t, 1), '--generation 2', 'a third one');
+	ok($t->version(1), 'reaches the browser, too');
+	is(cell($i), $cell, 'all in the same cell');
+	$t->spawn(2, BROWSER | KEEP, worker => 1, browser => 1,
+	    profile => 'one');
+	is($t->expect(qr/^reaped 2/), 'reaped 2 0 spawn failed '
+	    . POSIX::EBUSY() . ' take a slot', 'a profile is never shared');
+	$t->say('tell 1 exit 0');
+	$t->expect(qr/^worker_exited 1/);
+	kill 'KILL', $browser;
+	is($t->expect(qr/^reaped 1/), 'reaped 1 9 browser ended 0 ',
+	    'without worker it ends with its browser');
+	is(scalar(cells($i)), 0, 'and nothing is left');
+	ok(-d "$dir/one", 'but its profile');
+
+	$t->up(3, BROWSER | KEEP, profile => 'one');
+	$t->version(3);
+	kill 'KILL', browser($i);
+	$t->expect(qr/^browser_exited 3/);
+	$t->say('tell 3 exit 0');
+	is($t->expect(qr/^reaped 3/), 'reaped 3 9 browser ended 0 ',
+	    'it ends with its worker when the browser is gone');
+	$t->up(4, BROWSER | KEEP, profile => 'one');
+	$t->version(4);
+	$t->say('kill 4');
+	is($t->expect(qr/^reaped 4/), 'reaped 4 9 killed 0 ', 'KILL ends all');
+	is(scalar(cells($i)), 0, 'and nothing is left');
+
+	# What a killed browser leaves must not stop the next one.
+	ok(-l "$dir/one/SingletonLock"
+	    || symlink('browsertask-2', "$dir/one/SingletonLock"),
+	    'a lock of a browser that is gone');
+	lchown($dir, 'one/SingletonLock');
+	symlink('/etc/passwd', "$dir/one/link");
+	lchown($dir, 'one/link');
+	my $passwd = (stat '/etc/passwd')[4];
+	is($t->up(5, BROWSER | KEEP, worker => 4, browser => 9,
+	    profile => 'one'), 1, 'the profile under another slot');
+	ok($t->version(5), 'works');
+	is((stat '/etc/passwd')[4], $passwd, 'no link was followed');
+	if ($system) {
+		my ($other) = map { $_->{uid} } grep { $_->{pid} == browser($i) }
+		    tree($i->{pid});
+		is(owners("$dir/one"), $other, 'all of it changed hands');
+	}
+	$t->say('forget one');
+	obeyed($t, 5);
+	ok(-d "$dir/one", 'a profile in use is not removed');
+	$t->say('kill 5');
+	$t->expect(qr/^reaped 5/);
+	ok(!-d "$dir/one", 'but when its cell is gone');
+	test_purge($i, $t, $dir);
+	is($i->stop, 0, 'stop');
+	is(left(2), '', 'nothing left');
+}
+
+# As if the browser had made it.
+sub lchown {
+	my ($dir, $name) = @_;
+	my ($uid) = (stat "$dir/one")[4];
+	system('chown', '-h', "$uid:$uid", "$dir/$name") if $> == 0;
+}
+
+sub test_purge {
+	my ($i, $t, $dir) = @_;
+
+	for my $name (qw(stay go live)) {
+		mkdir "$dir/$name";
+		mkdir "$dir/$name/sub";
+		symlink('/etc', "$dir/$name/sub/link");
+	}
+	my $deep = "$dir/go";
+	for (1 .. 80) {
+		mkdir($deep .= '/d') or die "$deep: $!\n";
+	}
+	system('chown', '-hR', (stat $dir)[4], $dir) if $> == 0;
+	$t->up(7, BROWSER | KEEP, profile => 'live');
+	$t->say('known stay');
+	$t->say('purge');
+	$t->say('forget never');
+	obeyed($t, 7);
+	opendir(my $dh, $dir) or die;
+	is(join(' ', sort grep { !/^\.\.?$/ } readdir $dh), 'live stay',
+	    'PURGE removes all but those named and used, however deep');
+	ok(-e '/etc/passwd', 'and what a link led to is there');
+	$t->say('kill 7');
+	$t->expect(qr/^reaped 7/);
+}
+
 sub test_restart_after_kill {
 	my ($mode) = @_;
 	my $i = instance(mode => $mode)->start;
@@ -518,7 +667,7 @@ sub test_no_namespaces {
 
 for my $mode (modes()) {
 	for my $test ([ cell => \&test_cell ], [ deaths => \&test_deaths ],
-	    [ restart => \&test_restart_after_kill ],
+	    [ kept => \&test_kept ], [ restart => \&test_restart_after_kill ],
 	    [ damping => \&test_damping ], [ systemd => \&test_systemd ],
 	    [ careless => \&test_careless_parent ]) {
 		subtest "$mode: $test->[0]" => sub { $test->[1]->($mode) };

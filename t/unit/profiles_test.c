@@ -1,9 +1,12 @@
 /* Directories of kept profiles. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "launcher/kept.h"
 #include "launcher/profiles.h"
 #include "t/unit/tap.h"
 
@@ -54,11 +57,12 @@ test_open(void)
 	is_int(profile_open(&dirs, "mine", geteuid(), &at), 0,
 	    "it is found again");
 	ok(at.st_ino == st.st_ino, "the same one");
-	is_int(profile_open(&dirs, "mine", geteuid() + 1, &untouched), EPERM,
-	    "but not for another uid");
-	is_int(untouched.st_size, 42, "who learns nothing of it");
-	if (geteuid() != 0)
+	if (geteuid() != 0) {
+		is_int(profile_open(&dirs, "mine", geteuid() + 1, &untouched),
+		    EPERM, "but not for another uid");
+		is_int(untouched.st_size, 42, "who learns nothing of it");
 		return;
+	}
 	is_int(profile_open(&dirs, "theirs", 4711, &st), 0,
 	    "root makes one for another uid");
 	ok(st.st_uid == 4711 && st.st_gid == 4711, "who owns it");
@@ -82,11 +86,154 @@ test_refuse(void)
 	    "a path that is too long is not cut");
 }
 
+static void
+make_file(int dirfd, const char *name, uid_t uid)
+{
+	int fd = openat(dirfd, name, O_WRONLY | O_CREAT, 0600);
+
+	if (fd == -1 || (geteuid() == 0 && fchown(fd, uid, (gid_t)uid) == -1))
+		abort();
+	close(fd);
+}
+
+static int
+open_kept(const char *name)
+{
+	struct stat st;
+
+	if (profile_open(&dirs, name, geteuid() == 0 ? 4711 : geteuid(), &st) !=
+	    0)
+		abort();
+	return openat(dirs.kept_fd, name, O_RDONLY | O_DIRECTORY);
+}
+
+static uid_t
+owner(int dirfd, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == -1)
+		abort();
+	return st.st_uid;
+}
+
+static void
+test_give(void)
+{
+	int fd = open_kept("given"), outside;
+
+	make_file(fd, "file", 4711);
+	make_file(fd, "of-root", 0);
+	make_file(dirs.state_fd, "outside", 4712);
+	outside = openat(dirs.state_fd, "outside", O_RDONLY);
+	if (symlinkat("../../outside", fd, "link") == -1 ||
+	    fchownat(fd, "link", 4711, 4711, AT_SYMLINK_NOFOLLOW) == -1)
+		abort();
+	is_int(profile_give(&dirs, "given", 4713), 0, "to another uid");
+	is_int(owner(dirs.kept_fd, "given"), 4713, "the directory");
+	is_int(owner(fd, "file"), 4713, "a file");
+	is_int(owner(fd, "link"), 4713, "a link, not where it leads");
+	is_int(owner(dirs.state_fd, "outside"), 4712, "that stays whose it is");
+	is_int(owner(fd, "of-root"), 0, "so does what root made");
+	is_int(profile_give(&dirs, "nowhere", 1), ENOENT, "none of that name");
+	close(outside);
+	close(fd);
+	unlinkat(dirs.state_fd, "outside", 0);
+	is_int(profile_remove(&dirs, "given"), 0, "removed");
+}
+
+/* Deeper than names can be long. */
+static void
+fill_deep(int fd, int depth)
+{
+	int next;
+
+	for (int i = 0; i < depth; i++) {
+		make_file(fd, "file", 4711);
+		if (mkdirat(fd, "d", 0700) == -1)
+			abort();
+		next = openat(fd, "d", O_RDONLY | O_DIRECTORY);
+		close(fd);
+		fd = next;
+	}
+	close(fd);
+}
+
+static void
+test_remove(void)
+{
+	struct stat st;
+
+	fill_deep(open_kept("deep"), 2500);
+	is_int(profile_remove(&dirs, "deep"), 0, "a deep one is removed");
+	is_int(fstatat(dirs.kept_fd, "deep", &st, 0), -1, "wholly");
+	is_int(profile_remove(&dirs, "deep"), 0, "one that is not there, too");
+	if (symlinkat("mine", dirs.kept_fd, "to-mine") == -1)
+		abort();
+	is_int(profile_remove(&dirs, "to-mine"), 0, "a link");
+	is_int(fstatat(dirs.kept_fd, "mine", &st, 0), 0, "not what it names");
+}
+
+static void
+test_stale(void)
+{
+	int fd = open_kept("stale");
+	struct stat st;
+
+	if (symlinkat("browsertask-3", fd, "SingletonLock") == -1)
+		abort();
+	make_file(fd, "SingletonSocket", 4711);
+	make_file(fd, "Cookies", 4711);
+	close(open_kept("stale"));
+	is_int(fstatat(fd, "SingletonLock", &st, AT_SYMLINK_NOFOLLOW), -1,
+	    "the lock of a browser that was killed is gone");
+	is_int(fstatat(fd, "SingletonSocket", &st, 0), -1, "its socket, too");
+	is_int(fstatat(fd, "Cookies", &st, 0), 0, "all else is kept");
+	close(fd);
+	is_int(profile_remove(&dirs, "stale"), 0, "removed");
+}
+
+static bool
+uses(void *arg, const char *name)
+{
+	return strcmp(name, arg) == 0;
+}
+
+static void
+test_purge(void)
+{
+	static const char *const names[] = { "a", "b", "used", "known" };
+	struct kept *k = kept_new();
+	char used[] = "used";
+	struct stat st;
+
+	for (size_t i = 0; i < 4; i++)
+		close(open_kept(names[i]));
+	is_int(kept_name(k, "known"), 0, "one is known");
+	is_int(kept_name(k, "known"), 0, "said twice");
+	kept_purge(k, &dirs, uses, used);
+	for (size_t i = 0; i < 4; i++)
+		is_int(fstatat(dirs.kept_fd, names[i], &st, 0), i < 2 ? -1 : 0,
+		    names[i]);
+	kept_name(k, "known");
+	kept_clear(k);
+	kept_purge(k, &dirs, uses, used);
+	is_int(fstatat(dirs.kept_fd, "known", &st, 0), -1,
+	    "a name counts for who said it");
+	kept_free(&k);
+	is_int(profile_remove(&dirs, "used"), 0, "removed");
+}
+
 int
 main(void)
 {
 	set_up();
+	test_stale();
+	test_purge();
 	test_open();
+	test_remove();
+	if (geteuid() == 0)
+		test_give();
 	test_refuse();
 	tear_down();
 	return done_testing();

@@ -6,13 +6,16 @@
 #include <event2/event.h>
 
 #include "storage/store.h"
+#include "supervisord/cells.h"
 #include "supervisord/link.h"
+#include "supervisord/spares.h"
 #include "supervisord/sup.h"
+#include "supervisord/task.h"
 #include "supervisord/worker_int.h"
 #include "t/unit/tap.h"
 
 /* The state that follows, one letter per input in the order of the enum. */
-static const char letters[] = "SHTCRED";
+static const char letters[] = "SHTCPLRED";
 static const char *const inputs = "ready hello up sandbox msg end gone lost"
 				  " timer";
 static const char *const want[WS__MAX] = {
@@ -20,6 +23,8 @@ static const char *const want[WS__MAX] = {
 	[WS_HELLO] = "DTDDDDHDD",
 	[WS_STARTING] = "DDCDTETDD",
 	[WS_CHECKING] = "DDDRCECDD",
+	[WS_SPARE] = "DDDDDDPDD",
+	[WS_CLAIMED] = "DDDDDDLDR",
 	[WS_RUNNING] = "DDDRRERDD",
 	[WS_ENDED] = "DDDEDDEED",
 	[WS_DOOMED] = "DDDDDDDDD",
@@ -68,12 +73,12 @@ channel_end(int *ret_other)
 static struct worker *
 worker_in(enum worker_state state, int *other)
 {
-	struct ulid session = { { 0 } };
-	struct worker *w =
-	    worker_new(&sup, &session, SPAWN_BROWSER, "test", &ops, NULL);
+	struct cell_want cell = { .flags = SPAWN_BROWSER, .name = "test" };
+	struct worker *w = worker_start(&sup, &cell, &ops, NULL);
 
 	if (w == NULL)
 		abort();
+	w->spare = state == WS_SPARE;
 	*other = -1;
 	if (state != WS_SPAWNING)
 		w->chan = chan_new(
@@ -94,9 +99,8 @@ give(struct worker *w, enum worker_input input)
 	struct input in = { .reason = "closed by the peer",
 		.sandbox = &sandbox,
 		.params = &p,
-		.ipc_fd = -1,
-		.log_fd = -1 };
-	int other = -1, pipes[2];
+		.ipc_fd = -1 };
+	int other = -1;
 
 	ipc_params_init(&p, msgs[input]);
 	if (input == WI_HELLO)
@@ -104,11 +108,7 @@ give(struct worker *w, enum worker_input input)
 	if (input == WI_BROWSER_UP)
 		ipc_set_str(&p, F_PRODUCT, "x");
 	if (input == WI_READY && w->state == WS_SPAWNING) {
-		if (pipe(pipes) == -1)
-			abort();
 		in.ipc_fd = channel_end(&other);
-		in.log_fd = pipes[0];
-		close(pipes[1]);
 	}
 	worker_input(w, input, &in);
 	if (other != -1)
@@ -119,6 +119,7 @@ static void
 reap(struct worker *w)
 {
 	worker_free(&w);
+	cells_free(&sup.cells);
 	/* The link still counts the cell: a new link forgets all. */
 	link_free(&sup.link);
 	close(launcher);
@@ -128,7 +129,8 @@ static void
 make_link(void)
 {
 	sup.link = link_new(sup.base, channel_end(&launcher), on_broken, NULL);
-	if (sup.link == NULL)
+	sup.cells = cells_new(&sup);
+	if (sup.link == NULL || sup.cells == NULL)
 		abort();
 }
 
@@ -153,7 +155,8 @@ test_table(void)
 			if (other != -1)
 				close(other);
 		}
-	is_int(readies, 1, "ready is told when the sandbox was seen");
+	is_int(readies, 2,
+	    "ready is told when the sandbox was seen, and to who takes a spare");
 	is_int(messages, 6, "messages are passed on where they belong");
 }
 
@@ -213,6 +216,10 @@ main(void)
 	if (sup.base == NULL || mkdtemp(dir) == NULL ||
 	    store_open(dir, &options, &sup.store, NULL) != STORE_OK)
 		abort();
+	sup.spares = spares_new(&sup);
+	sup.tasks = tasks_new(&sup);
+	if (sup.spares == NULL || sup.tasks == NULL)
+		abort();
 	test_table();
 	check_sandbox(1, 2, 2, 1, ERR_NONE);
 	check_sandbox(0, 0, 0, 0, ERR_SANDBOX_MISSING);
@@ -220,6 +227,8 @@ main(void)
 	check_sandbox(1, 2, 1, 1, ERR_SANDBOX_MISSING);
 	check_sandbox(1, 2, 2, 0, ERR_SANDBOX_MISSING);
 	test_grace();
+	spares_free(&sup.spares);
+	tasks_free(&sup.tasks);
 	store_free(&sup.store);
 	event_base_free(sup.base);
 	snprintf(command, sizeof(command), "rm -rf '%s'", dir);

@@ -22,7 +22,7 @@ package BrowserTask::Harness;
 #     mode      => 'system' or 'user' (as root 'user' drops to uid 65534)
 #     programs  => { supervisord => FILE, workerd => FILE, cell => FILE };
 #                  default: those of the build tree
-#     settings  => [ 'name=value', ... ]
+#     settings  => [ 'name=value', ... ]   warmCells is 0 unless it is here
 #     conf      => TEXT   configuration file; default: an empty one
 #     browser   => FILE   passed as -B
 #     env       => { NAME => VALUE or undef }
@@ -231,7 +231,8 @@ sub command {
 	push @settings, 'uidBase=' . (1879048192 + $test_pid % 4000 * 4096),
 	    'uidBlocks=64'
 	    if $self->{mode} eq 'system';
-	push @settings, @{ $self->{settings} };
+	# What has processes of its own would be in the way of counting them.
+	push @settings, 'warmCells=0', @{ $self->{settings} };
 	return (
 		"$builddir/launcher/browsertaskd",
 		'-s', $self->{state}, '-r', $self->{run},

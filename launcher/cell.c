@@ -1,0 +1,192 @@
+/*
+ * cell: one living cell as the launcher sees it: what it says, what is told of
+ * it to supervisord, how it is ended. Runs in the launcher.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+
+#include "common/fdio.h"
+#include "common/log.h"
+#include "launcher/cells_int.h"
+
+void
+cell_log(const char *name, uint32_t id, const char *what, int error)
+{
+	log_err("%s%scell %u: %s: %s", name, name[0] == '\0' ? "" : ": ",
+	    (unsigned int)id, what, strerror(error));
+}
+
+void
+cell_free(struct cell **cell)
+{
+	struct cell *c = *cell;
+
+	*cell = NULL;
+	if (c == NULL)
+		return;
+	if (c->on_sock != NULL)
+		event_free(c->on_sock);
+	if (c->on_pidfd != NULL)
+		event_free(c->on_pidfd);
+	fd_close(&c->run.pidfd);
+	fd_close(&c->run.sock);
+	fd_close(&c->run.ipc);
+	fd_close(&c->run.log);
+	c->magic = 0;
+	free(c);
+}
+
+void
+cell_kill(struct cell *c)
+{
+	c->killed = true;
+	pidfd_send_signal(c->run.pidfd, SIGKILL, NULL, 0);
+}
+
+/* A cell that breaks the protocol is killed; it counts as having died. */
+static void
+cell_break(struct cell *c, int error)
+{
+	if (error != EPIPE)
+		cell_log(c->name, c->id, "broken link", error);
+	event_del(c->on_sock);
+	pidfd_send_signal(c->run.pidfd, SIGKILL, NULL, 0);
+}
+
+static void
+cell_say(struct cell *c, struct launch_msg *m, const int *fds)
+{
+	m->cell_id = c->id;
+	if (!c->orphan)
+		c->owner->cb->send(c->owner->cb->arg, m, fds);
+}
+
+static void
+cell_say_ready(struct cell *c)
+{
+	int fds[LAUNCH_MAX_FDS];
+	struct launch_msg m;
+
+	launch_msg_init(&m, LAUNCH_READY, c->id);
+	m.u.ready.browser = c->run.browser;
+	fds[LAUNCH_FD_IPC] = c->run.ipc;
+	fds[LAUNCH_FD_LOG] = c->run.log;
+	cell_say(c, &m, fds);
+}
+
+static void
+cell_take(struct cell *c, struct launch_msg *m)
+{
+	switch (m->type) {
+	case LAUNCH_UP:
+		if (c->up) {
+			cell_break(c, EPROTO);
+			break;
+		}
+		c->up = true;
+		cell_say_ready(c);
+		break;
+	case LAUNCH_FAILED:
+		c->failed = m->u.failed;
+		break;
+	case LAUNCH_WORKER_EXITED:
+		c->worker_ended = true;
+		c->worker_status = m->u.exited.status;
+		if (c->keep)
+			cell_say(c, m, NULL);
+		break;
+	case LAUNCH_BROWSER_EXITED:
+		c->browser_ended = true;
+		c->browser_status = m->u.exited.status;
+		cell_say(c, m, NULL);
+		break;
+	default:
+		cell_say(c, m, NULL);
+		break;
+	}
+}
+
+void
+cell_read(struct cell *c)
+{
+	struct launch_msg m;
+	int error;
+
+	for (;;) {
+		error = launch_recv(c->run.sock, LAUNCH_FROM_CELL, &m, NULL);
+		if (error == EAGAIN)
+			return;
+		if (error != 0) {
+			cell_break(c, error);
+			return;
+		}
+		cell_take(c, &m);
+	}
+}
+
+void
+cell_say_reaped(struct cell *c, int status)
+{
+	struct launch_msg m;
+	struct launch_reaped *r = &m.u.reaped;
+
+	launch_msg_init(&m, LAUNCH_REAPED, c->id);
+	r->status = status;
+	if (c->keep && c->killed) {
+		r->cause = LAUNCH_KILLED;
+	} else if (c->keep && c->browser_ended && c->worker_ended) {
+		r->cause = LAUNCH_BROWSER_ENDED;
+		r->status = c->browser_status;
+	} else if (c->worker_ended) {
+		r->cause = LAUNCH_WORKER_ENDED;
+		r->status = c->worker_status;
+	} else if (c->killed) {
+		r->cause = LAUNCH_KILLED;
+	} else if (!c->up) {
+		r->cause = LAUNCH_SPAWN_FAILED;
+		r->error = c->failed.error;
+		strlcpy(r->stage,
+		    c->failed.stage[0] == '\0' ? "died at its start"
+					       : c->failed.stage,
+		    sizeof(r->stage));
+		cell_log(c->name, c->id, r->stage, r->error);
+	} else {
+		r->cause = LAUNCH_CELL_DIED;
+	}
+	cell_say(c, &m, NULL);
+}
+
+void
+cell_order(struct cell *c, enum launch_type type)
+{
+	struct launch_msg m;
+	int error;
+
+	launch_msg_init(&m, type, 0);
+	error = launch_send(c->run.sock, LAUNCH_TO_CELL, &m, NULL);
+	if (error != 0)
+		cell_break(c, error);
+}
+
+/* The socket of the former worker is of no use any more. */
+void
+cell_next_worker(struct cell *c, const struct launch_worker *worker)
+{
+	struct launch_msg m;
+	int error, ipc = -1;
+
+	error = spawn_worker(c->run.sock, &ipc);
+	if (error != 0) {
+		cell_break(c, error);
+		return;
+	}
+	fd_close(&c->run.ipc);
+	c->run.ipc = ipc;
+	c->worker_ended = false;
+	strlcpy(c->name, worker->name, sizeof(c->name));
+	launch_msg_init(&m, LAUNCH_WORKER_READY, c->id);
+	cell_say(c, &m, &c->run.ipc);
+}
