@@ -332,6 +332,7 @@ browser_free(struct browser **bp)
 	while ((p = TAILQ_FIRST(&b->pages)) != NULL)
 		page_free(&p);
 	takeover_free(&b->takeover);
+	stage_free(&b->stage);
 	cdp_free(&b->cdp);
 	b->magic = 0;
 	free(b);

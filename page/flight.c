@@ -69,6 +69,10 @@ flight_on_paused(struct page *p, struct json_span params)
 
 	if (!page_member_str(params, "requestId", id, sizeof(id)))
 		return;
+	if (p->staged) {
+		stage_on_paused(p, id);
+		return;
+	}
 	page_send(
 	    p, "Fetch.continueRequest", "requestId", id, PAGE_CALL_MS, NULL);
 	if (!json_span_member(params, "responseStatusCode", &span) &&

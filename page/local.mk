@@ -16,6 +16,10 @@ page_libpage_a_SOURCES = \
 	page/scripts.def \
 	page/scripts.h \
 	page/stable.c \
+	page/stage.c \
+	page/state.h \
+	page/state_load.c \
+	page/state_save.c \
 	page/status.c \
 	page/takeover.c
 nodist_page_libpage_a_SOURCES = page/scripts.c
@@ -191,3 +195,16 @@ t_scenario_takeover_test_SOURCES = \
 t_scenario_takeover_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/t/scenario
 t_scenario_takeover_test_LDADD = $(PAGE_TEST_LIBS)
 TESTS += t/scenario/takeover_test
+
+check_PROGRAMS += t/scenario/state_test
+t_scenario_state_test_SOURCES = \
+	cell/flags.c \
+	t/scenario/live.c \
+	t/scenario/live.h \
+	t/scenario/state_test.c \
+	t/scenario/visit.c \
+	t/scenario/visit.h \
+	t/unit/tap.h
+t_scenario_state_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/t/scenario
+t_scenario_state_test_LDADD = $(PAGE_TEST_LIBS)
+TESTS += t/scenario/state_test

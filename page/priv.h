@@ -98,6 +98,7 @@ struct page {
 	void *arg;
 	bool closing;
 	bool scripts_off;
+	bool staged; /* its requests are answered here */
 	page_cb *close_cb;
 	void *close_arg;
 	struct event *deadline;       /* of the operation */
@@ -125,6 +126,7 @@ struct page {
 
 TAILQ_HEAD(page_list, page);
 
+struct stage;
 struct takeover;
 
 struct browser {
@@ -142,6 +144,7 @@ struct browser {
 	} unclaimed[BROWSER_UNCLAIMED_MAX];
 	unsigned next_unclaimed;
 	struct takeover *takeover; /* under way */
+	struct stage *stage;       /* NULL: not needed yet */
 	struct page *taken;        /* for browser_take_tab() */
 	unsigned norigins;         /* of documents that tabs have shown */
 	char origins[BROWSER_ORIGINS_MAX][PAGE_ORIGIN_MAX + 1];
@@ -172,6 +175,21 @@ void takeover_note(struct takeover *, const char *session, const char *target,
     const char *opener, struct json_span info);
 /* All tabs were noted: keeps one, closes the others, reports ready. */
 void takeover_choose(struct takeover *, const char *product);
+
+/* stage.c */
+/*
+ * Calls the JavaScript function source (static) with args (JSON, copied) in an
+ * empty document of that origin, as page_eval() does. One at a time; false when
+ * it cannot begin. Close it when nothing is left to do.
+ */
+bool stage_visit(struct browser *, const char *origin, const char *source,
+    const void *args, size_t args_len, page_result_cb *, void *arg);
+/* Nobody is called back any more. */
+void stage_forget(struct browser *);
+void stage_close(struct browser *);
+void stage_free(struct stage **);
+/* A request of its tab waits for an answer. */
+void stage_on_paused(struct page *, const char *request_id);
 
 /* origins.c */
 /* The tab shows another document; frame is its main frame. */
