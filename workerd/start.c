@@ -36,11 +36,11 @@ start_arguments(
 
 /* The launcher hands over exactly these; one more would be a leak. */
 void
-start_check_fds(int last)
+start_check_fds(int needed, int last)
 {
 	struct stat st;
 
-	for (int fd = 0; fd <= last; fd++)
+	for (int fd = 0; fd <= needed; fd++)
 		if (fstat(fd, &st) != 0)
 			fatal("descriptor %d is not open", fd);
 	for (int fd = last + 1; fd < FDS_LOOKED_AT; fd++)

@@ -8,8 +8,8 @@
 /* Ends the process when they are none that the cell gives. */
 void start_arguments(
     int argc, char **argv, bool *ret_describing, uint32_t *ret_generation);
-/* Ends the process unless exactly the descriptors 0 to last are open. */
-void start_check_fds(int last);
+/* Ends the process unless 0 to needed are open and none above last is. */
+void start_check_fds(int needed, int last);
 void start_let_writer_finish(void);
 
 #endif

@@ -444,7 +444,7 @@ main(int argc, char **argv)
 	log_init("workerd", LOGL_INFO);
 	buf_init(&w.text, LIMIT_TEMPLATE_BYTES);
 	start_arguments(argc, argv, &w.describing, &w.generation);
-	start_check_fds(w.describing ? FD_IPC : FD_SECRETS);
+	start_check_fds(w.describing ? FD_IPC : FD_SECRETS, FD_SECRETS);
 	/* Writing to a browser that is gone is an error, not our end. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	start_let_writer_finish();
