@@ -81,11 +81,13 @@ browser_close_target(struct browser *b, const char *target)
  */
 static void
 browser_on_popup(struct browser *b, const char *session, const char *target,
-    const char *opener)
+    const char *opener, bool loading)
 {
 	struct page *p = browser_page_by_target(b, opener);
 	struct cdp_session *s;
 
+	if (p != NULL && act_take_popup(p, session, target, loading))
+		return;
 	if (p != NULL)
 		page_on_popup(p);
 	s = cdp_session_new(
@@ -149,7 +151,7 @@ browser_on_attached(struct browser *b, struct json_span params)
 	if (p != NULL)
 		page_adopt(p, session, strlen(session));
 	else if (opener[0] != '\0')
-		browser_on_popup(b, session, target, opener);
+		browser_on_popup(b, session, target, opener, true);
 	else
 		browser_keep_unclaimed(b, session, target);
 }

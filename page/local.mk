@@ -1,10 +1,16 @@
 # page/: tabs, navigation, extraction; and the scripts that run inside pages.
 noinst_LIBRARIES += page/libpage.a
 page_libpage_a_SOURCES = \
+	page/act.c \
+	page/act.h \
+	page/acting.h \
 	page/browser.c \
 	page/browser.h \
 	page/flight.c \
 	page/frames.c \
+	page/hands.c \
+	page/input.c \
+	page/keys.def \
 	page/navigate.c \
 	page/neterrors.def \
 	page/origins.c \
@@ -25,12 +31,18 @@ page_libpage_a_SOURCES = \
 nodist_page_libpage_a_SOURCES = page/scripts.c
 
 PAGE_JS = \
+	page/act.js \
 	page/common.js \
+	page/concepts.js \
 	page/content.js \
+	page/fill.js \
+	page/locate.js \
 	page/pageinfo.js \
 	page/pagetype.js \
+	page/reach.js \
 	page/reader.js \
-	page/stable.js
+	page/stable.js \
+	page/words.js
 EXTRA_DIST += $(PAGE_JS) page/embed.sh page/package.json \
 	page/package-lock.json
 CLEANFILES += page/scripts.c
@@ -47,7 +59,13 @@ CLEANFILES += page/readability.stamp page/Readability.js page/LICENSE.md
 
 page/scripts.c: $(PAGE_JS) page/embed.sh page/readability.stamp
 	$(AM_V_GEN)$(SHELL) $(srcdir)/page/embed.sh \
+	    act=$(srcdir)/page/act.js \
 	    common=$(srcdir)/page/common.js \
+	    concepts=$(srcdir)/page/concepts.js \
+	    fill=$(srcdir)/page/fill.js \
+	    locate=$(srcdir)/page/locate.js \
+	    words=$(srcdir)/page/words.js \
+	    reach=$(srcdir)/page/reach.js \
 	    content=$(srcdir)/page/content.js \
 	    pageinfo=$(srcdir)/page/pageinfo.js \
 	    pagetype=$(srcdir)/page/pagetype.js \
@@ -208,3 +226,17 @@ t_scenario_state_test_SOURCES = \
 t_scenario_state_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/t/scenario
 t_scenario_state_test_LDADD = $(PAGE_TEST_LIBS)
 TESTS += t/scenario/state_test
+
+check_PROGRAMS += t/scenario/pageact_test
+t_scenario_pageact_test_SOURCES = \
+	cell/flags.c \
+	t/scenario/live.c \
+	t/scenario/live.h \
+	t/scenario/pageact_test.c \
+	t/scenario/visit.c \
+	t/scenario/visit.h \
+	t/unit/tap.h
+t_scenario_pageact_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/t/scenario
+t_scenario_pageact_test_LDADD = $(PAGE_TEST_LIBS)
+TESTS += t/scenario/pageact_test
+EXTRA_DIST += t/pageact

@@ -116,6 +116,8 @@ load_settle(struct page *p)
 		return;
 	}
 	l->settled = true;
+	if (l->leaving && l->patient && l->loading)
+		return; /* its document comes, or it stops, or the time is up */
 	if (l->leaving)
 		page_pause(p, LOAD_LEAVING_MS);
 	else
@@ -125,8 +127,8 @@ load_settle(struct page *p)
 void
 load_on_landed(struct page *p)
 {
-	if ((p->op == OP_NAVIGATE || p->op == OP_STABLE) &&
-	    p->late_status == PAGE_OK && p->load.waiting &&
+	if (page_is_loading(p) && p->late_status == PAGE_OK &&
+	    p->load.waiting &&
 	    flight_wait_until(p, p->load.opts.stable_timeout_ms) <=
 		clock_mono_ms())
 		load_look(p);
@@ -145,7 +147,7 @@ load_on_frames(struct page *p)
 void
 load_on_pause(struct page *p)
 {
-	if (p->op != OP_NAVIGATE && p->op != OP_STABLE)
+	if (!page_is_loading(p))
 		return;
 	if (!p->load.committed)
 		page_unstick(p);
@@ -181,7 +183,7 @@ static void
 load_on_document(struct page *p, struct json_span params)
 {
 	struct page_load *l = &p->load;
-	struct json_span frame, parent;
+	struct json_span frame, parent, url;
 
 	if (!json_span_member(params, "frame", &frame) ||
 	    json_span_member(frame, "parentId", &parent))
@@ -192,15 +194,22 @@ load_on_document(struct page *p, struct json_span params)
 	frames_clear(p);
 	(void)page_member_str(frame, "loaderId", p->loader, sizeof(p->loader));
 	origins_note(p, frame);
-	if ((p->op != OP_NAVIGATE && p->op != OP_STABLE) ||
-	    p->late_status != PAGE_OK || !l->replied)
+	if (p->op == OP_ACT)
+		act_on_document(p);
+	if (!page_is_loading(p) || p->late_status != PAGE_OK || !l->replied)
 		return;
+	if (p->op == OP_ACT &&
+	    json_span_member(frame, "unreachableUrl", &url)) {
+		page_finish(p, PAGE_NAVIGATION_FAILED,
+		    "where it leads could not be loaded");
+		return;
+	}
 	if (!l->committed) {
 		if (strcmp(p->loader, l->loader) != 0)
 			return;
 	} else
 		l->redirected = true;
-	l->leaving = false;
+	l->leaving = l->loading = false;
 	load_on_commit(p);
 }
 
@@ -235,7 +244,7 @@ load_on_stopped(struct page *p)
 
 	if (!l->replied)
 		return;
-	l->leaving = false;
+	l->leaving = l->loading = false;
 	load_grant_reading(p);
 	if (l->settled)
 		page_finish(p, PAGE_OK, "");
@@ -246,36 +255,55 @@ load_on_stopped(struct page *p)
 	}
 }
 
-void
-load_on_event(struct page *p, const struct cdp_event *ev)
+/* The page asks for another document in its place, or the browser loads one. */
+static bool
+load_is_leaving(const struct cdp_event *ev)
 {
 	struct json_span span;
 	int64_t delay_s;
 
+	if (ev->kind == CDP_EV_FRAME_REQUESTED)
+		return json_span_member(ev->params, "disposition", &span) &&
+		    json_span_str_eq(span, "currentTab");
+	if (ev->kind == CDP_EV_FRAME_SCHEDULED)
+		return json_span_member(ev->params, "delay", &span) &&
+		    json_span_get_int64(span, &delay_s) && delay_s <= 1;
+	return ev->kind == CDP_EV_FRAME_STARTED;
+}
+
+/* Something that happened to the main frame while it loads. */
+static void
+load_on_step(struct page *p, const struct cdp_event *ev)
+{
+	struct page_load *l = &p->load;
+
+	if (ev->kind == CDP_EV_FRAME_STOPPED)
+		load_on_stopped(p);
+	else if (ev->kind == CDP_EV_FRAME_STARTED) {
+		if (!l->patient)
+			return;
+		l->leaving = l->loading = true;
+		if (l->settled)
+			event_del(p->pause);
+	} else if (load_is_leaving(ev))
+		l->leaving = l->committed;
+}
+
+void
+load_on_event(struct page *p, const struct cdp_event *ev)
+{
 	if (ev->kind == CDP_EV_FRAME_NAVIGATED) {
 		load_on_document(p, ev->params);
 		return;
 	}
-	if ((p->op != OP_NAVIGATE && p->op != OP_STABLE) ||
-	    p->late_status != PAGE_OK || !load_is_main_frame(p, ev->params))
+	if (p->late_status != PAGE_OK || !load_is_main_frame(p, ev->params))
 		return;
-	switch (ev->kind) {
-	case CDP_EV_FRAME_REQUESTED:
-		if (json_span_member(ev->params, "disposition", &span) &&
-		    json_span_str_eq(span, "currentTab"))
-			p->load.leaving = p->load.committed;
-		break;
-	case CDP_EV_FRAME_SCHEDULED:
-		if (json_span_member(ev->params, "delay", &span) &&
-		    json_span_get_int64(span, &delay_s) && delay_s <= 1)
-			p->load.leaving = p->load.committed;
-		break;
-	case CDP_EV_FRAME_STOPPED:
-		load_on_stopped(p);
-		break;
-	default:
-		break;
-	}
+	if (page_is_loading(p))
+		load_on_step(p, ev);
+	else if (p->op == OP_ACT && ev->kind == CDP_EV_FRAME_STOPPED)
+		act_on_stopped(p);
+	else if (p->op == OP_ACT && load_is_leaving(ev))
+		act_on_leaving(p, ev->kind == CDP_EV_FRAME_STARTED);
 }
 
 static bool
@@ -353,6 +381,20 @@ load_grace(int timeout_ms)
 	return ms < PAGE_GRACE_MS ? ms : PAGE_GRACE_MS;
 }
 
+static void
+load_set_options(struct page_load *l, const struct page_nav_options *opts)
+{
+	if (opts != NULL)
+		l->opts = *opts;
+	if (l->opts.timeout_ms <= 0)
+		l->opts.timeout_ms = PAGE_NAVIGATE_TIMEOUT_MS;
+	if (l->opts.stable_timeout_ms <= 0)
+		l->opts.stable_timeout_ms = PAGE_STABLE_MS;
+	if (l->opts.load_grace_ms <= 0)
+		l->opts.load_grace_ms = load_grace(l->opts.timeout_ms);
+	l->started_ms = clock_mono_ms();
+}
+
 /* Takes the operation; false when the page is not free for it. */
 static bool
 load_begin(struct page *p, enum page_op op, const char *url,
@@ -364,15 +406,7 @@ load_begin(struct page *p, enum page_op op, const char *url,
 	if (!page_is_open(p) || p->op != OP_NONE)
 		return false;
 	memset(l, 0, sizeof(*l));
-	if (opts != NULL)
-		l->opts = *opts;
-	if (l->opts.timeout_ms <= 0)
-		l->opts.timeout_ms = PAGE_NAVIGATE_TIMEOUT_MS;
-	if (l->opts.stable_timeout_ms <= 0)
-		l->opts.stable_timeout_ms = PAGE_STABLE_MS;
-	if (l->opts.load_grace_ms <= 0)
-		l->opts.load_grace_ms = load_grace(l->opts.timeout_ms);
-	l->started_ms = clock_mono_ms();
+	load_set_options(l, opts);
 	snprintf(l->asked, sizeof(l->asked), "%s", url);
 	p->cb.nav = cb;
 	page_begin(p, op, l->opts.timeout_ms, arg);
@@ -423,4 +457,23 @@ page_wait_stable(struct page *p, int timeout_ms, page_nav_cb *cb, void *arg)
 	p->load.replied = p->load.committed = true;
 	load_start_script(p);
 	return true;
+}
+
+void
+load_begin_settling(struct page *p, const struct page_nav_options *opts,
+    bool leaving, bool loading)
+{
+	struct page_load *l = &p->load;
+	struct timeval tv;
+
+	memset(l, 0, sizeof(*l));
+	load_set_options(l, opts);
+	tv = (struct timeval){ l->opts.timeout_ms / 1000,
+		l->opts.timeout_ms % 1000 * 1000 };
+	event_add(p->deadline, &tv);
+	l->replied = l->committed = true;
+	l->patient = true;
+	l->leaving = leaving;
+	l->loading = loading;
+	load_start_script(p);
 }

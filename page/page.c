@@ -64,6 +64,7 @@ page_free(struct page **pp)
 		event_free(p->farewell);
 	buf_clear(&p->script);
 	buf_clear(&p->doc);
+	act_clear(p);
 	p->magic = 0;
 	free(p);
 	*pp = NULL;
@@ -167,6 +168,9 @@ page_finish(struct page *p, enum page_status status, const char *message)
 	case OP_EVAL:
 	case OP_EXTRACT:
 		p->cb.result(p, &result, p->arg);
+		break;
+	case OP_ACT:
+		act_finish(p, status, message);
 		break;
 	case OP_NONE:
 		break;
@@ -296,32 +300,26 @@ page_on_deadline(evutil_socket_t fd, short what, void *arg)
 {
 	struct page *p = arg;
 
-	if (p->late_status != PAGE_OK) {
+	if (p->late_status != PAGE_OK)
 		page_finish(p, p->late_status, p->late_message);
-		return;
-	}
-	switch (p->op) {
-	case OP_OPEN:
+	else if (p->op == OP_OPEN)
 		page_finish(p, PAGE_TIMEOUT, "the tab did not open in time");
-		break;
-	case OP_NAVIGATE:
-	case OP_STABLE:
+	else if (page_is_loading(p))
 		load_on_deadline(p);
-		break;
-	case OP_EVAL:
-	case OP_EXTRACT:
+	else if (p->op != OP_NONE)
 		page_recover(
 		    p, PAGE_TIMEOUT, "the page did not answer in time");
-		break;
-	case OP_NONE:
-		break;
-	}
 }
 
 static void
 page_on_pause(evutil_socket_t fd, short what, void *arg)
 {
-	load_on_pause(arg);
+	struct page *p = arg;
+
+	if (p->op == OP_ACT && !p->act.settling)
+		act_on_pause(p);
+	else
+		load_on_pause(p);
 }
 
 static void
@@ -336,6 +334,19 @@ page_on_enabled(struct cdp *cdp, const struct cdp_reply *r, void *arg)
 		    r->message);
 }
 
+/* What a tab is told before its first script. */
+static void
+page_set_up(struct page *p, cdp_reply_cb *cb)
+{
+	flight_watch(p);
+	frames_watch(p, p->session);
+	page_send(p, "Page.enable", NULL, NULL, PAGE_OPEN_MS, cb);
+	cdp_call(p->browser->cdp, p->session, "Inspector.enable", NULL, 0,
+	    PAGE_OPEN_MS, NULL, NULL);
+	cdp_call(p->browser->cdp, p->session, "Runtime.runIfWaitingForDebugger",
+	    NULL, 0, PAGE_OPEN_MS, NULL, NULL);
+}
+
 /*
  * The browser attached us to the tab we asked for. Page.enable is awaited
  * before anything is loaded, else the load event is now and then lost.
@@ -347,17 +358,32 @@ page_adopt(struct page *p, const char *session, size_t len)
 		return;
 	p->session =
 	    cdp_session_new(p->browser->cdp, session, len, page_on_event, p);
-	if (p->session == NULL) {
+	if (p->session == NULL)
 		page_finish(p, PAGE_CRASHED, "the tab could not be attached");
-		return;
-	}
-	flight_watch(p);
-	frames_watch(p, p->session);
-	page_send(p, "Page.enable", NULL, NULL, PAGE_OPEN_MS, page_on_enabled);
-	cdp_call(p->browser->cdp, p->session, "Inspector.enable", NULL, 0,
-	    PAGE_OPEN_MS, NULL, NULL);
-	cdp_call(p->browser->cdp, p->session, "Runtime.runIfWaitingForDebugger",
-	    NULL, 0, PAGE_OPEN_MS, NULL, NULL);
+	else
+		page_set_up(p, page_on_enabled);
+}
+
+bool
+page_move(
+    struct page *p, const char *session, const char *target, cdp_reply_cb *cb)
+{
+	struct cdp_session *s = cdp_session_new(
+	    p->browser->cdp, session, strlen(session), page_on_event, p);
+
+	if (s == NULL)
+		return false;
+	frames_clear(p);
+	flight_on_commit(p);
+	cdp_session_free(&p->session);
+	p->session = s;
+	p->context = 0;
+	p->loader[0] = '\0';
+	strlcpy(p->target, target, sizeof(p->target));
+	if (p->scripts_off)
+		page_set_scripts(p, false);
+	page_set_up(p, cb);
+	return true;
 }
 
 static void

@@ -36,6 +36,11 @@ enum page_status {
 	PAGE_SCRIPT_FAILED, /* a script threw; the message says what */
 	PAGE_CLOSED,        /* page_close() or the browser closed the tab */
 	PAGE_GONE,          /* the whole browser is gone */
+	PAGE_NO_ELEMENT,    /* no element fits the locator */
+	PAGE_NOT_OPERABLE,  /* it is hidden, disabled or covered */
+	PAGE_NOT_MET,       /* a condition was not met in time */
+	PAGE_BAD_LOCATOR,   /* a locator, condition, key or value is wrong */
+	PAGE_FORM_INVALID,  /* the form refuses what was filled in */
 	PAGE__MAX
 };
 

@@ -8,6 +8,7 @@
 
 #include "cdp/cdp.h"
 #include "common/buf.h"
+#include "page/act.h"
 #include "page/browser.h"
 #include "page/page.h"
 
@@ -17,9 +18,12 @@
 #define BROWSER_UNCLAIMED_MAX 32
 #define PAGE_ID_MAX           CDP_SESSION_ID_MAX
 #define PAGE_MIME_MAX         128
+#define PAGE_NUMBER_MAX       32
+#define PAGE_KEY_MAX          32
 #define PAGE_MESSAGE_MAX      512
 #define PAGE_OPEN_MS          10000
 #define PAGE_CALL_MS          5000
+#define PAGE_INPUT_MS         5000 /* what a page may take for an input */
 #define PAGE_RECOVER_MS       1000
 #define PAGE_LEAVE_MS         1000
 #define PAGE_STABLE_MS        3000
@@ -43,7 +47,8 @@ enum page_op {
 	OP_NAVIGATE,
 	OP_STABLE,
 	OP_EVAL,
-	OP_EXTRACT
+	OP_EXTRACT,
+	OP_ACT
 };
 
 struct page_load {
@@ -60,6 +65,8 @@ struct page_load {
 	bool leaving;    /* the page itself asked for another document */
 	bool asking;     /* its frames whether they still live */
 	bool waiting;    /* for requests of the page's scripts */
+	bool patient;    /* a navigation that began is waited for to its end */
+	bool loading;    /* it has begun */
 	bool redirected;
 	bool partial;
 	int http_status;
@@ -78,6 +85,31 @@ struct page_flights {
 		int64_t started_ms;
 		char id[PAGE_ID_MAX + 1];
 	} list[PAGE_FLIGHTS_MAX];
+};
+
+/* An action, see act.c. */
+struct page_acting {
+	enum page_action action;
+	const char *step; /* that is under way inside the page */
+	int timeout_ms;
+	int64_t end_ms;
+	struct page_nav_options nav;
+	bool secret;
+	bool sent;      /* something was done that cannot be done again */
+	bool by_script; /* by the page's script, not by the browser */
+	bool typed;     /* only text was put in */
+	bool settling;  /* the rest is navigate.c's */
+	bool leaving;   /* the page asked for another document */
+	bool loading;   /* which the browser has begun to load */
+	bool navigated;
+	char x[PAGE_NUMBER_MAX];
+	char y[PAGE_NUMBER_MAX];
+	char key[PAGE_KEY_MAX];
+	char old_target[PAGE_ID_MAX + 1]; /* the tab before the pop-up */
+	struct buf args;
+	struct buf value;
+	struct buf element;
+	struct buf warnings;
 };
 
 struct page_frame;
@@ -118,6 +150,7 @@ struct page {
 	int script_timeout_ms;
 	struct page_extract_options extract_opts;
 	struct page_load load;
+	struct page_acting act;
 	struct page_flights flights;
 	struct page_frames frames; /* of other sites */
 	int nframes;
@@ -199,6 +232,12 @@ void origins_note(struct page *, struct json_span frame);
 /* A page that is opening, not of any tab yet; NULL when memory ran out. */
 struct page *page_new(struct browser *, int timeout_ms, page_cb *, void *arg);
 void page_adopt(struct page *, const char *session, size_t len);
+/*
+ * The page is another tab from now on; the browser answers cb when it has been
+ * attached. False when it stays the one it was.
+ */
+bool page_move(
+    struct page *, const char *session, const char *target, cdp_reply_cb *);
 void page_on_crash(struct page *);
 void page_on_lost(struct page *, enum page_status, const char *message);
 void page_free(struct page **);
@@ -243,6 +282,37 @@ void load_on_frames(struct page *);
 void load_result(
     const struct page *, enum page_status, const char *, struct page_nav *);
 
+/*
+ * The end of an action: waits until the page is stable, or the document that it
+ * asked for (leaving), which the browser may already be loading.
+ */
+void load_begin_settling(
+    struct page *, const struct page_nav_options *, bool leaving, bool loading);
+
+/* act.c */
+void act_init(struct page *);
+void act_clear(struct page *);
+/* The isolated world is there: runs the step in it. */
+void act_on_world(struct page *);
+void act_on_pause(struct page *);
+/* Of the main frame, as long as the action does not settle. */
+void act_on_document(struct page *);
+void act_on_leaving(struct page *, bool loading);
+void act_on_stopped(struct page *);
+/* The operation has ended; the callback is the last thing done. */
+void act_finish(struct page *, enum page_status, const char *message);
+/* A pop-up that the action opened; false when it is not to be taken. */
+bool act_take_popup(
+    struct page *, const char *session, const char *target, bool loading);
+
+/* input.c */
+/* At the place that is kept in p->act. */
+void input_click(struct page *, cdp_reply_cb *);
+/* A text as JSON. */
+void input_text(struct page *, const void *json, size_t len, cdp_reply_cb *);
+bool input_key_exists(const char *name);
+void input_key(struct page *, const char *name, cdp_reply_cb *);
+
 /* stable.c */
 /* Runs the stable script; its isolated world is there. */
 void load_on_world(struct page *);
@@ -275,6 +345,14 @@ void frames_stop(struct page *);
 bool frames_check(struct page *);
 
 /* script.c */
+/* Whether navigate.c has the operation. */
+static inline bool
+page_is_loading(const struct page *p)
+{
+	return p->op == OP_NAVIGATE || p->op == OP_STABLE ||
+	    (p->op == OP_ACT && p->act.settling);
+}
+
 /* Makes the isolated world of the current document, then goes on by op. */
 void script_need_world(struct page *);
 void script_on_world(struct page *);

@@ -47,10 +47,12 @@ script_on_world_made(struct cdp *cdp, const struct cdp_reply *r, void *arg)
 	p->context = 0;
 	if (r->status == CDP_GONE)
 		page_finish(p, PAGE_GONE, r->message);
-	else if (p->op == OP_NAVIGATE || p->op == OP_STABLE) {
+	else if (page_is_loading(p)) {
 		p->load.scripting = false;
 		page_pause(p, 100);
-	} else
+	} else if (p->op == OP_ACT)
+		page_pause(p, 100);
+	else
 		page_finish(p, PAGE_SCRIPT_FAILED, r->message);
 }
 
@@ -195,20 +197,14 @@ script_send_extract(struct page *p)
 void
 script_on_world(struct page *p)
 {
-	switch (p->op) {
-	case OP_NAVIGATE:
-	case OP_STABLE:
+	if (page_is_loading(p))
 		load_on_world(p);
-		break;
-	case OP_EVAL:
+	else if (p->op == OP_EVAL)
 		script_send_eval(p);
-		break;
-	case OP_EXTRACT:
+	else if (p->op == OP_EXTRACT)
 		script_send_extract(p);
-		break;
-	default:
-		break;
-	}
+	else if (p->op == OP_ACT)
+		act_on_world(p);
 }
 
 static bool

@@ -24,6 +24,11 @@ static const struct {
 	[PAGE_SCRIPT_FAILED] = { ERR_PAGE_EVAL_FAILED, false },
 	[PAGE_CLOSED] = { ERR_TAB_CLOSED, true },
 	[PAGE_GONE] = { ERR_PAGE_CRASHED, false },
+	[PAGE_NO_ELEMENT] = { ERR_ELEMENT_NOT_FOUND, false },
+	[PAGE_NOT_OPERABLE] = { ERR_ELEMENT_NOT_OPERABLE, false },
+	[PAGE_NOT_MET] = { ERR_ACTION_TIMEOUT, false },
+	[PAGE_BAD_LOCATOR] = { ERR_INVALID_PARAMETER, false },
+	[PAGE_FORM_INVALID] = { ERR_FORM_INVALID, false },
 };
 
 const char *

@@ -22,6 +22,8 @@ workerd_libworkerd_a_SOURCES = \
 	workerd/secret.c \
 	workerd/secret.h \
 	workerd/tab.c \
+	workerd/tab.h \
+	workerd/tab_act.c \
 	workerd/vm.c \
 	workerd/vm.h \
 	workerd/vm_base.c \

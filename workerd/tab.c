@@ -14,27 +14,9 @@
 #include "page/page.h"
 #include "workerd/lua_json.h"
 #include "workerd/run.h"
+#include "workerd/tab.h"
 
-#define TAB_NAME    "tab"
-#define MAX_TIME_MS 600000
-
-struct tab {
-	struct run *run;
-	struct tab *next;
-	struct page *page;
-	uint64_t op; /* 0: nothing under way */
-	bool open;
-	bool reading;   /* what the page is opened for: read() or navigate() */
-	bool collected; /* Lua forgot it: freed when its page is closed */
-};
-
-/* What an operation's callback hands to the resumed coroutine. */
-struct outcome {
-	enum page_status status;
-	const char *message;
-	const struct page_nav *nav;
-	const struct page_result *result;
-};
+#define TAB_NAME "tab"
 
 static void
 tab_unlink(struct tab *tab)
@@ -55,8 +37,8 @@ tab_free_all(struct run *run)
 		tab_unlink(run->tabs);
 }
 
-static struct tab *
-check_tab(lua_State *L)
+struct tab *
+tab_check(lua_State *L)
 {
 	struct tab **box = luaL_checkudata(L, 1, TAB_NAME);
 	struct tab *tab = *box;
@@ -69,8 +51,8 @@ check_tab(lua_State *L)
 
 /* ---- results ---- */
 
-static int
-push_failure(lua_State *L, enum page_status status, const char *message)
+int
+tab_push_failure(lua_State *L, enum page_status status, const char *message)
 {
 	enum err_code code = err_by_name(page_status_error(status));
 
@@ -81,10 +63,10 @@ push_failure(lua_State *L, enum page_status status, const char *message)
 	return 2;
 }
 
-static int
-no_page(lua_State *L)
+int
+tab_no_page(lua_State *L)
 {
-	return push_failure(L, PAGE_CLOSED, "the tab has no page");
+	return tab_push_failure(L, PAGE_CLOSED, "the tab has no page");
 }
 
 static int
@@ -94,7 +76,7 @@ push_nav(lua_State *L, void *arg)
 	const struct page_nav *nav = o->nav;
 
 	if (nav == NULL || nav->status != PAGE_OK)
-		return push_failure(L, o->status, o->message);
+		return tab_push_failure(L, o->status, o->message);
 	lua_createtable(L, 0, 7);
 	lua_pushstring(L, nav->final_url);
 	lua_setfield(L, -2, "finalUrl");
@@ -113,24 +95,24 @@ push_nav(lua_State *L, void *arg)
 	return 1;
 }
 
-static int
-push_view(lua_State *L, void *arg)
+int
+tab_push_view(lua_State *L, void *arg)
 {
 	const struct outcome *o = arg;
 
 	if (o->result == NULL || o->status != PAGE_OK)
-		return push_failure(L, o->status, o->message);
+		return tab_push_failure(L, o->status, o->message);
 	if (o->result->len > LUA_JSON_MAX_BYTES)
-		return push_failure(
+		return tab_push_failure(
 		    L, PAGE_SCRIPT_FAILED, "the page gave too much data");
 	lua_json_push_view(L, o->result->json, o->result->len);
 	return 1;
 }
 
-static int
-push_evaluated(lua_State *L, void *arg)
+int
+tab_push_evaluated(lua_State *L, void *arg)
 {
-	int n = push_view(L, arg);
+	int n = tab_push_view(L, arg);
 
 	if (n != 1)
 		return n;
@@ -156,7 +138,7 @@ push_read(lua_State *L, void *arg)
 		o.status = PAGE_OK;
 	} else if (nav->doc_error != NULL)
 		o.message = nav->doc_error;
-	if (push_view(L, &o) != 1) {
+	if (tab_push_view(L, &o) != 1) {
 		lua_remove(L, -2);
 		return 2;
 	}
@@ -209,8 +191,8 @@ on_navigated(struct page *page, const struct page_nav *nav, void *arg)
 	finish(arg, &o);
 }
 
-static void
-on_result(struct page *page, const struct page_result *result, void *arg)
+void
+tab_on_result(struct page *page, const struct page_result *result, void *arg)
 {
 	struct outcome o = { result->status, result->message, NULL, result };
 
@@ -228,8 +210,8 @@ on_collected(
 	tab_unlink(arg);
 }
 
-static int
-wait(lua_State *L, struct tab *tab, sched_resume_fn *resume)
+int
+tab_await(lua_State *L, struct tab *tab, sched_resume_fn *resume)
 {
 	/* The callback comes from the loop, so setting op now is in time. */
 	tab->op = sched_op(tab->run->sched);
@@ -255,11 +237,11 @@ nav_options(lua_State *L, int index)
 	memset(&opts, 0, sizeof(opts));
 	if (lua_istable(L, index)) {
 		opts.timeout_ms =
-		    run_field_int(L, index, "timeoutMs", 1, MAX_TIME_MS, 0);
+		    run_field_int(L, index, "timeoutMs", 1, TAB_MAX_TIME_MS, 0);
 		opts.stable_timeout_ms = run_field_int(
-		    L, index, "stableTimeoutMs", 1, MAX_TIME_MS, 0);
-		opts.load_grace_ms =
-		    run_field_int(L, index, "loadGraceMs", 1, MAX_TIME_MS, 0);
+		    L, index, "stableTimeoutMs", 1, TAB_MAX_TIME_MS, 0);
+		opts.load_grace_ms = run_field_int(
+		    L, index, "loadGraceMs", 1, TAB_MAX_TIME_MS, 0);
 	}
 	return opts;
 }
@@ -292,7 +274,7 @@ extract_options(lua_State *L, int index)
 	opts.max_content_length =
 	    run_field_int(L, index, "maxContentLength", 1, 50000, 0);
 	opts.timeout_ms =
-	    run_field_int(L, index, "timeoutMs", 1, MAX_TIME_MS, 0);
+	    run_field_int(L, index, "timeoutMs", 1, TAB_MAX_TIME_MS, 0);
 	return opts;
 }
 
@@ -303,8 +285,8 @@ start_navigate(lua_State *L, struct tab *tab)
 
 	if (!page_navigate(
 		tab->page, luaL_checkstring(L, 2), &opts, on_navigated, tab))
-		return no_page(L);
-	return wait(L, tab, push_nav);
+		return tab_no_page(L);
+	return tab_await(L, tab, push_nav);
 }
 
 static int
@@ -315,8 +297,8 @@ start_read(lua_State *L, struct tab *tab)
 
 	if (!page_read(tab->page, luaL_checkstring(L, 2), &opts, &extract,
 		on_navigated, tab))
-		return no_page(L);
-	return wait(L, tab, push_read);
+		return tab_no_page(L);
+	return tab_await(L, tab, push_read);
 }
 
 static int
@@ -332,7 +314,7 @@ opened(lua_State *L, void *arg)
 	struct tab **box = luaL_checkudata(L, 1, TAB_NAME);
 
 	if (o->status != PAGE_OK)
-		return push_failure(L, o->status, o->message);
+		return tab_push_failure(L, o->status, o->message);
 	return start(L, *box);
 }
 
@@ -340,14 +322,14 @@ opened(lua_State *L, void *arg)
 static int
 go(lua_State *L, bool reading)
 {
-	struct tab *tab = check_tab(L);
+	struct tab *tab = tab_check(L);
 	size_t len;
 	const char *url = luaL_checklstring(L, 2, &len);
 
 	lua_settop(L, 4);
 	tab->reading = reading;
 	if (strlen(url) != len)
-		return push_failure(
+		return tab_push_failure(
 		    L, PAGE_BAD_URL, "a NUL byte in the address");
 	if (tab->page != NULL && !page_is_open(tab->page))
 		let_go(tab);
@@ -360,8 +342,9 @@ go(lua_State *L, bool reading)
 		return start(L, tab);
 	tab->page = page_open(tab->run->browser, on_opened, tab);
 	if (tab->page == NULL)
-		return push_failure(L, PAGE_CLOSED, "no tab could be opened");
-	return wait(L, tab, opened);
+		return tab_push_failure(
+		    L, PAGE_CLOSED, "no tab could be opened");
+	return tab_await(L, tab, opened);
 }
 
 static int
@@ -376,18 +359,24 @@ tab_read(lua_State *L)
 	return go(L, true);
 }
 
+int
+tab_await_stable(lua_State *L, struct tab *tab, int timeout_ms)
+{
+	if (tab->page == NULL ||
+	    !page_wait_stable(tab->page, timeout_ms, on_navigated, tab))
+		return tab_no_page(L);
+	return tab_await(L, tab, push_nav);
+}
+
 /* wait_stable(timeoutMs) */
 static int
 tab_wait_stable(lua_State *L)
 {
-	struct tab *tab = check_tab(L);
+	struct tab *tab = tab_check(L);
 	lua_Integer ms = luaL_optinteger(L, 2, 0);
 
-	luaL_argcheck(L, ms >= 0 && ms <= MAX_TIME_MS, 2, "milliseconds");
-	if (tab->page == NULL ||
-	    !page_wait_stable(tab->page, (int)ms, on_navigated, tab))
-		return no_page(L);
-	return wait(L, tab, push_nav);
+	luaL_argcheck(L, ms >= 0 && ms <= TAB_MAX_TIME_MS, 2, "milliseconds");
+	return tab_await_stable(L, tab, (int)ms);
 }
 
 /* ---- extract, eval ---- */
@@ -396,26 +385,26 @@ tab_wait_stable(lua_State *L)
 static int
 tab_extract(lua_State *L)
 {
-	struct tab *tab = check_tab(L);
+	struct tab *tab = tab_check(L);
 	struct page_extract_options opts = extract_options(L, 2);
 
 	if (tab->page == NULL ||
-	    !page_extract(tab->page, &opts, on_result, tab))
-		return no_page(L);
-	return wait(L, tab, push_view);
+	    !page_extract(tab->page, &opts, tab_on_result, tab))
+		return tab_no_page(L);
+	return tab_await(L, tab, tab_push_view);
 }
 
 /* eval(source, argument, timeoutMs): the value of the JavaScript function */
 static int
 tab_eval(lua_State *L)
 {
-	struct tab *tab = check_tab(L);
+	struct tab *tab = tab_check(L);
 	size_t source_len, args_len = 0;
 	const char *source = luaL_checklstring(L, 2, &source_len);
 	const char *args = NULL;
 	lua_Integer ms = luaL_optinteger(L, 4, PAGE_EXTRACT_TIMEOUT_MS);
 
-	luaL_argcheck(L, ms >= 1 && ms <= MAX_TIME_MS, 4, "milliseconds");
+	luaL_argcheck(L, ms >= 1 && ms <= TAB_MAX_TIME_MS, 4, "milliseconds");
 	lua_settop(L, 3);
 	if (!lua_isnil(L, 3)) {
 		lua_json_encode(L, 3);
@@ -423,9 +412,9 @@ tab_eval(lua_State *L)
 	}
 	if (tab->page == NULL ||
 	    !page_eval(tab->page, source, source_len, args, args_len, (int)ms,
-		on_result, tab))
-		return no_page(L);
-	return wait(L, tab, push_evaluated);
+		tab_on_result, tab))
+		return tab_no_page(L);
+	return tab_await(L, tab, tab_push_evaluated);
 }
 
 /* ---- life ---- */
@@ -434,7 +423,7 @@ tab_eval(lua_State *L)
 static int
 tab_close(lua_State *L)
 {
-	let_go(check_tab(L));
+	let_go(tab_check(L));
 	return 0;
 }
 
@@ -493,6 +482,7 @@ tab_open(lua_State *L)
 	lua_pushboolean(L, 0);
 	lua_setfield(L, -2, "__metatable");
 	luaL_newlib(L, methods);
+	tab_act_open(L);
 	lua_setfield(L, -2, "__index");
 	lua_pop(L, 1);
 	lua_pushcfunction(L, new_tab);

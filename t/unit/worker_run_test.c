@@ -13,6 +13,7 @@
 
 #include "ipc/chan.h"
 #include "json/tape.h"
+#include "page/act.h"
 #include "page/browser.h"
 #include "page/page.h"
 #include "t/unit/tap.h"
@@ -202,6 +203,15 @@ page_extract(struct page *page, const struct page_extract_options *opts,
     page_result_cb *cb, void *arg)
 {
 	(void)opts;
+	return page_eval(page, "", 0, NULL, 0, 0, cb, arg);
+}
+
+bool
+page_act(struct page *page, enum page_action action,
+    const struct page_act_options *o, page_result_cb *cb, void *arg)
+{
+	(void)action;
+	(void)o;
 	return page_eval(page, "", 0, NULL, 0, 0, cb, arg);
 }
 

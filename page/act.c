@@ -1,0 +1,467 @@
+/*
+ * Actions, in the worker: each is a few steps inside the page (act.js and what
+ * it is joined with, in the isolated world) with the hands' work between them,
+ * and then the tab settles. A step that comes before anything was done is
+ * repeated when its document goes away under it; what was done is never done
+ * again. What moves away between aiming and pressing gets nothing of the click,
+ * and the page is aimed at once more.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/panic.h"
+#include "json/writer.h"
+#include "page/act.h"
+#include "page/acting.h"
+#include "page/priv.h"
+#include "page/scripts.h"
+
+#define ACT_RETRY_MS 100
+
+static const char *const told_names[] = { "failed", "message", "how", "x", "y",
+	"hit", "by", "element", "warnings" };
+
+/* The steps of an action: the first, and the one when the hands are done. */
+static const struct {
+	const char *first;
+	const char *then;
+	bool answers; /* what the first step says is the result */
+} plans[PAGE_ACT__MAX] = {
+	[PAGE_ACT_FIND] = { "find", NULL, true },
+	[PAGE_ACT_CLICK] = { "aim", "pressed", false },
+	[PAGE_ACT_FILL] = { "fill", "filled", false },
+	[PAGE_ACT_PRESS] = { "ready", "rest", false },
+	[PAGE_ACT_SUBMIT] = { "submit", "submitted", false },
+	[PAGE_ACT_WAIT] = { "wait", NULL, true },
+	[PAGE_ACT_INFO] = { "info", NULL, true },
+};
+
+static const struct {
+	const char *name;
+	enum page_status status;
+} refusals[] = {
+	{ "element", PAGE_NO_ELEMENT },
+	{ "operable", PAGE_NOT_OPERABLE },
+	{ "locator", PAGE_BAD_LOCATOR },
+	{ "value", PAGE_BAD_LOCATOR },
+	{ "met", PAGE_NOT_MET },
+	{ "form", PAGE_FORM_INVALID },
+};
+
+void
+act_init(struct page *p)
+{
+	buf_init(&p->act.args, ACT_ARGS_MAX);
+	buf_init(&p->act.value, ACT_ARGS_MAX);
+	buf_init(&p->act.element, ACT_ARGS_MAX);
+	buf_init(&p->act.warnings, ACT_ARGS_MAX);
+}
+
+void
+act_clear(struct page *p)
+{
+	struct page_acting *a = &p->act;
+
+	if (a->value.data != NULL)
+		explicit_bzero(a->value.data, a->value.cap);
+	buf_clear(&a->args);
+	buf_clear(&a->value);
+	buf_clear(&a->element);
+	buf_clear(&a->warnings);
+}
+
+/* ---- the result ---- */
+
+/* Adds what stands between the brackets of an array. */
+static void
+act_add_warnings(struct page *p, const void *inner, size_t len)
+{
+	struct buf *b = &p->act.warnings;
+
+	buf_add_str(b, b->len == 0 ? "[" : ",");
+	buf_add(b, inner, len);
+}
+
+void
+act_warn(struct page *p, const char *text)
+{
+	struct json_writer w;
+	struct buf b;
+
+	buf_init(&b, PAGE_MESSAGE_MAX);
+	json_writer_init(&w, &b);
+	json_write_str(&w, text);
+	if (json_writer_finish(&w))
+		act_add_warnings(p, b.data, b.len);
+	buf_clear(&b);
+}
+
+static void
+act_write_result(struct page *p, struct buf *out)
+{
+	struct page_acting *a = &p->act;
+	struct json_writer w;
+
+	if (plans[a->action].answers) {
+		buf_add(out, a->element.data, a->element.len);
+		return;
+	}
+	buf_add_str(&a->warnings, a->warnings.len == 0 ? "[]" : "]");
+	json_writer_init(&w, out);
+	json_write_begin_object(&w);
+	if (a->element.len > 0)
+		json_put_raw(&w, "element", a->element.data, a->element.len);
+	json_put_bool(&w, "navigated", a->navigated);
+	json_put_bool(&w, "newTab", a->old_target[0] != '\0');
+	if (a->settling && p->load.url[0] != '\0')
+		json_put_str(&w, "url", p->load.url);
+	json_put_raw(&w, "warnings", a->warnings.data, a->warnings.len);
+	json_write_end_object(&w);
+}
+
+void
+act_finish(struct page *p, enum page_status status, const char *message)
+{
+	struct page_result result = { status, message, NULL, 0 };
+	page_result_cb *cb = p->cb.result;
+	struct buf out;
+
+	buf_init(&out, ACT_ARGS_MAX * 2);
+	if (status == PAGE_OK) {
+		act_write_result(p, &out);
+		result.json = (const char *)out.data;
+		result.len = out.len;
+	}
+	if (p->act.old_target[0] != '\0')
+		browser_close_target(p->browser, p->act.old_target);
+	act_clear(p);
+	cb(p, &result, p->arg);
+	buf_clear(&out);
+}
+
+/* ---- the steps inside the page ---- */
+
+static int
+act_left_ms(const struct page *p)
+{
+	int64_t left = p->act.end_ms - clock_mono_ms();
+
+	return left > 0 ? (int)left : 0;
+}
+
+static void
+act_write_argument(struct page *p, struct buf *b)
+{
+	const struct page_acting *a = &p->act;
+	struct json_writer w;
+
+	json_writer_init(&w, b);
+	json_write_begin_object(&w);
+	json_put_int64(&w, "executionContextId", p->context);
+	json_put_bool(&w, "returnByValue", true);
+	json_put_bool(&w, "awaitPromise", true);
+	json_write_key(&w, "arguments");
+	json_write_begin_array(&w);
+	json_write_begin_object(&w);
+	json_write_key(&w, "value");
+	json_write_begin_object(&w);
+	json_put_str(&w, "step", a->step);
+	json_put_int64(&w, "timeoutMs", act_left_ms(p));
+	json_put_int64(&w, "totalMs", a->timeout_ms);
+	json_put_bool(&w, "secret", a->secret);
+	if (a->args.len > 0)
+		json_put_raw(&w, "args", a->args.data, a->args.len);
+	if (a->value.len > 0)
+		json_put_raw(&w, "value", a->value.data, a->value.len);
+	json_write_end_object(&w);
+	json_write_end_object(&w);
+	json_write_end_array(&w);
+}
+
+static void act_on_told(struct cdp *, const struct cdp_reply *, void *arg);
+
+void
+act_on_world(struct page *p)
+{
+	struct iovec iov[CDP_PARAMS_MAX];
+	struct buf head;
+	int n = 0;
+
+	buf_init(&head, ACT_ARGS_MAX * 2 + 1024);
+	act_write_argument(p, &head);
+	iov[n++] = (struct iovec){ head.data, head.len };
+	iov[n++] = SCRIPT_LITERAL(",\"functionDeclaration\":\"function(o){");
+	iov[n++] = SCRIPT_IOV(common);
+	iov[n++] = SCRIPT_IOV(pageinfo);
+	iov[n++] = SCRIPT_IOV(concepts);
+	iov[n++] = SCRIPT_IOV(words);
+	iov[n++] = SCRIPT_IOV(locate);
+	iov[n++] = SCRIPT_IOV(reach);
+	iov[n++] = SCRIPT_IOV(fill);
+	iov[n++] = SCRIPT_IOV(act);
+	iov[n++] = SCRIPT_LITERAL("return act(o)}\"}");
+	cdp_call(p->browser->cdp, p->session, "Runtime.callFunctionOn", iov, n,
+	    act_left_ms(p) + PAGE_INPUT_MS, act_on_told, p);
+	if (p->act.secret)
+		explicit_bzero(head.data, head.cap);
+	buf_clear(&head);
+}
+
+void
+act_step(struct page *p, const char *step)
+{
+	p->act.step = step;
+	if (p->context != 0)
+		act_on_world(p);
+	else
+		script_need_world(p);
+}
+
+static void
+act_begin_again(struct page *p)
+{
+	p->context = 0;
+	page_pause(p, ACT_RETRY_MS);
+}
+
+void
+act_on_pause(struct page *p)
+{
+	if (act_left_ms(p) > 0)
+		act_step(p, p->act.step);
+	else
+		page_finish(p, PAGE_NOT_OPERABLE,
+		    "the page kept loading other documents");
+}
+
+void
+act_settle(struct page *p)
+{
+	struct page_acting *a = &p->act;
+
+	a->settling = true;
+	load_begin_settling(p, &a->nav, a->leaving, a->loading);
+}
+
+static void
+act_refused(struct page *p, const struct json_span *told)
+{
+	char message[PAGE_MESSAGE_MAX] = "";
+	size_t i;
+
+	if (told[TOLD_MESSAGE].ptr != NULL)
+		(void)json_span_str_copy(
+		    told[TOLD_MESSAGE], message, sizeof(message));
+	for (i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+		if (json_span_str_eq(told[TOLD_FAILED], refusals[i].name)) {
+			page_finish(p, refusals[i].status, message);
+			return;
+		}
+	}
+	page_finish(p, PAGE_SCRIPT_FAILED, message);
+}
+
+static bool
+act_flag_is_false(struct json_span span)
+{
+	bool flag = true;
+
+	return span.ptr != NULL && json_span_get_bool(span, &flag) && !flag;
+}
+
+/* Nothing was pressed: something came between. Once more, as long as there is
+ * time. */
+static void
+act_missed(struct page *p, const struct json_span *told)
+{
+	char by[PAGE_MESSAGE_MAX - 128] = "", message[PAGE_MESSAGE_MAX];
+
+	p->act.sent = false;
+	if (act_left_ms(p) > 0) {
+		act_step(p, plans[p->act.action].first);
+		return;
+	}
+	if (told[TOLD_BY].ptr != NULL)
+		(void)json_span_str_copy(told[TOLD_BY], by, sizeof(by));
+	snprintf(message, sizeof(message),
+	    "whenever it was to be clicked, %s was in its place", by);
+	page_finish(p, PAGE_NOT_OPERABLE, message);
+}
+
+static void
+act_go_on(struct page *p, const struct json_span *told)
+{
+	if (act_flag_is_false(told[TOLD_HIT])) {
+		act_missed(p, told);
+		return;
+	}
+	if (plans[p->act.action].answers) {
+		page_finish(p, PAGE_OK, "");
+		return;
+	}
+	act_use_hands(p, told);
+}
+
+static void
+act_keep(struct page *p, const struct json_span *told)
+{
+	struct page_acting *a = &p->act;
+	struct json_span list = told[TOLD_WARNINGS];
+
+	if (told[TOLD_ELEMENT].ptr != NULL) {
+		buf_reset(&a->element);
+		buf_add(&a->element, told[TOLD_ELEMENT].ptr,
+		    told[TOLD_ELEMENT].len);
+	}
+	if (list.ptr != NULL && list.len > 2 && list.ptr[0] == '[')
+		act_add_warnings(p, list.ptr + 1, list.len - 2);
+}
+
+static void
+act_on_told(struct cdp *cdp, const struct cdp_reply *r, void *arg)
+{
+	struct page *p = arg;
+	char message[PAGE_MESSAGE_MAX];
+	struct json_span value, told[TOLD__MAX];
+
+	if (r->status == CDP_GONE) {
+		page_finish(p, PAGE_GONE, r->message);
+		return;
+	}
+	if (r->status == CDP_TIMEOUT) {
+		page_recover(
+		    p, PAGE_TIMEOUT, "the page did not answer in time");
+		return;
+	}
+	if (r->status == CDP_ERROR) {
+		/* Its document went away: by what was done, or by itself. */
+		p->context = 0;
+		if (p->act.sent)
+			act_settle(p);
+		else
+			act_begin_again(p);
+		return;
+	}
+	if (!script_split_value(r->result, &value) ||
+	    !json_span_members(value, told_names, TOLD__MAX, told)) {
+		(void)script_failure(r->result, message, sizeof(message));
+		page_finish(p, PAGE_SCRIPT_FAILED, message);
+		return;
+	}
+	if (told[TOLD_FAILED].ptr != NULL) {
+		act_refused(p, told);
+		return;
+	}
+	act_keep(p, told);
+	act_go_on(p, told);
+}
+
+void
+act_then(struct page *p)
+{
+	act_step(p, plans[p->act.action].then);
+}
+
+/* ---- events ---- */
+
+/* The main frame shows another document. */
+void
+act_on_document(struct page *p)
+{
+	struct page_acting *a = &p->act;
+
+	a->navigated = a->navigated || a->sent;
+	a->leaving = false;
+	a->loading = false;
+}
+
+void
+act_on_leaving(struct page *p, bool loading)
+{
+	p->act.leaving = true;
+	p->act.loading = p->act.loading || loading;
+}
+
+void
+act_on_stopped(struct page *p)
+{
+	p->act.leaving = false;
+	p->act.loading = false;
+}
+
+static void
+act_on_moved(struct cdp *cdp, const struct cdp_reply *r, void *arg)
+{
+	struct page *p = arg;
+
+	if (r->status == CDP_GONE)
+		page_finish(p, PAGE_GONE, r->message);
+	else
+		act_settle(p);
+}
+
+bool
+act_take_popup(
+    struct page *p, const char *session, const char *target, bool loading)
+{
+	struct page_acting *a = &p->act;
+	char old[PAGE_ID_MAX + 1];
+
+	if (p->op != OP_ACT || !a->sent || p->late_status != PAGE_OK ||
+	    a->old_target[0] != '\0')
+		return false;
+	strlcpy(old, p->target, sizeof(old));
+	event_del(p->pause);
+	cdp_forget(p->browser->cdp, p);
+	if (!page_move(p, session, target, act_on_moved))
+		return false;
+	strlcpy(a->old_target, old, sizeof(a->old_target));
+	a->navigated = true;
+	a->settling = false;
+	a->leaving = loading;
+	return true;
+}
+
+/* ---- the call ---- */
+
+bool
+page_act(struct page *p, enum page_action action,
+    const struct page_act_options *o, page_result_cb *cb, void *arg)
+{
+	struct page_acting *a = &p->act;
+
+	MAGIC_CHECK(p, PAGE_MAGIC);
+	ASSERT(action < PAGE_ACT__MAX);
+	if (!page_is_open(p) || p->op != OP_NONE)
+		return false;
+	memset(a, 0, sizeof(*a));
+	act_init(p);
+	a->action = action;
+	a->timeout_ms = o->timeout_ms > 0 ? o->timeout_ms : PAGE_ACT_TIMEOUT_MS;
+	if (action == PAGE_ACT_FIND && o->timeout_ms <= 0)
+		a->timeout_ms = 0;
+	a->end_ms = clock_mono_ms() + a->timeout_ms;
+	a->nav.timeout_ms = o->nav_timeout_ms;
+	a->nav.stable_timeout_ms = o->stable_timeout_ms;
+	a->secret = o->secret;
+	if (o->args != NULL)
+		buf_add(&a->args, o->args, o->args_len);
+	if (o->value != NULL)
+		buf_add(&a->value, o->value, o->value_len);
+	p->cb.result = cb;
+	page_begin(
+	    p, OP_ACT, a->timeout_ms + PAGE_INPUT_MS + PAGE_RECOVER_MS, arg);
+	if (a->args.failed || a->value.failed)
+		page_finish_later(
+		    p, PAGE_BAD_LOCATOR, "the argument is too large");
+	else if (action == PAGE_ACT_PRESS &&
+	    (o->key == NULL ||
+		strlcpy(a->key, o->key, sizeof(a->key)) >= sizeof(a->key) ||
+		!input_key_exists(a->key)))
+		page_finish_later(
+		    p, PAGE_BAD_LOCATOR, "there is no key of this name");
+	else
+		act_step(p, plans[action].first);
+	return true;
+}

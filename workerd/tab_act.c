@@ -1,0 +1,182 @@
+/*
+ * tab_act: what templates do with a page: find, click, fill, press, submit,
+ * wait, info. Runs in workerd only. Locators and conditions go to the page's
+ * script as they are, which says what is wrong with one; a value that is to be
+ * filled in is never pushed, logged or named in an error.
+ */
+#include <string.h>
+
+#include <lauxlib.h>
+#include <lua.h>
+
+#include "page/act.h"
+#include "workerd/lua_json.h"
+#include "workerd/run.h"
+#include "workerd/tab.h"
+
+static int
+field_ms(lua_State *L, int index, const char *name)
+{
+	if (!lua_istable(L, index))
+		return 0;
+	return run_field_int(L, index, name, 0, TAB_MAX_TIME_MS, 0);
+}
+
+/* {timeoutMs, navigationTimeoutMs, stableTimeoutMs}, or nil */
+static struct page_act_options
+act_options(lua_State *L, int index)
+{
+	struct page_act_options o;
+
+	memset(&o, 0, sizeof(o));
+	if (!lua_isnoneornil(L, index))
+		luaL_checktype(L, index, LUA_TTABLE);
+	o.timeout_ms = field_ms(L, index, "timeoutMs");
+	o.nav_timeout_ms = field_ms(L, index, "navigationTimeoutMs");
+	o.stable_timeout_ms = field_ms(L, index, "stableTimeoutMs");
+	return o;
+}
+
+/* Leaves the JSON text of {name = the value at index} on the stack. */
+static void
+push_args(
+    lua_State *L, const char *name, int index, struct page_act_options *ret)
+{
+	luaL_checktype(L, index, LUA_TTABLE);
+	lua_createtable(L, 0, 1);
+	lua_pushvalue(L, index);
+	lua_setfield(L, -2, name);
+	lua_json_encode(L, -1);
+	ret->args = lua_tolstring(L, -1, &ret->args_len);
+}
+
+static int
+start(lua_State *L, struct tab *tab, enum page_action action,
+    const struct page_act_options *o)
+{
+	if (tab->page == NULL ||
+	    !page_act(tab->page, action, o, tab_on_result, tab))
+		return tab_no_page(L);
+	return tab_await(L, tab, tab_push_evaluated);
+}
+
+/* An element that is not there is nil without an error. */
+static int
+push_found(lua_State *L, void *arg)
+{
+	int n = tab_push_evaluated(L, arg);
+
+	if (n == 1 && lua_islightuserdata(L, -1))
+		lua_pushnil(L);
+	return n;
+}
+
+/* find(locator, options) */
+static int
+tab_find(lua_State *L)
+{
+	struct tab *tab = tab_check(L);
+	struct page_act_options o = act_options(L, 3);
+
+	push_args(L, "locator", 2, &o);
+	if (tab->page == NULL ||
+	    !page_act(tab->page, PAGE_ACT_FIND, &o, tab_on_result, tab))
+		return tab_no_page(L);
+	return tab_await(L, tab, push_found);
+}
+
+/* click(locator, options) */
+static int
+tab_click(lua_State *L)
+{
+	struct tab *tab = tab_check(L);
+	struct page_act_options o = act_options(L, 3);
+
+	push_args(L, "locator", 2, &o);
+	return start(L, tab, PAGE_ACT_CLICK, &o);
+}
+
+/* fill(locator, value, options) */
+static int
+tab_fill(lua_State *L)
+{
+	struct tab *tab = tab_check(L);
+	struct page_act_options o = act_options(L, 4);
+
+	luaL_argcheck(L, !lua_isnoneornil(L, 3), 3, "a value");
+	push_args(L, "locator", 2, &o);
+	lua_json_encode(L, 3);
+	o.value = lua_tolstring(L, -1, &o.value_len);
+	return start(L, tab, PAGE_ACT_FILL, &o);
+}
+
+/* press(key, options) */
+static int
+tab_press(lua_State *L)
+{
+	struct tab *tab = tab_check(L);
+	struct page_act_options o = act_options(L, 3);
+
+	o.key = luaL_checkstring(L, 2);
+	return start(L, tab, PAGE_ACT_PRESS, &o);
+}
+
+/* submit(locator or nil, options) */
+static int
+tab_submit(lua_State *L)
+{
+	struct tab *tab = tab_check(L);
+	struct page_act_options o = act_options(L, 3);
+
+	if (!lua_isnoneornil(L, 2))
+		push_args(L, "locator", 2, &o);
+	return start(L, tab, PAGE_ACT_SUBMIT, &o);
+}
+
+static bool
+is_stable(lua_State *L, int index)
+{
+	bool is;
+
+	lua_getfield(L, index, "type");
+	is = lua_type(L, -1) == LUA_TSTRING &&
+	    strcmp(lua_tostring(L, -1), "stable") == 0;
+	lua_pop(L, 1);
+	return is;
+}
+
+/* wait{type=, value=, timeoutMs=} */
+static int
+tab_wait(lua_State *L)
+{
+	struct tab *tab = tab_check(L);
+	struct page_act_options o = act_options(L, 2);
+
+	luaL_checktype(L, 2, LUA_TTABLE);
+	if (is_stable(L, 2))
+		return tab_await_stable(L, tab,
+		    o.timeout_ms > 0 ? o.timeout_ms : PAGE_ACT_TIMEOUT_MS);
+	push_args(L, "condition", 2, &o);
+	return start(L, tab, PAGE_ACT_WAIT, &o);
+}
+
+static int
+tab_info(lua_State *L)
+{
+	struct page_act_options o;
+
+	memset(&o, 0, sizeof(o));
+	return start(L, tab_check(L), PAGE_ACT_INFO, &o);
+}
+
+void
+tab_act_open(lua_State *L)
+{
+	static const luaL_Reg methods[] = { { "click", tab_click },
+		{ "fill", tab_fill }, { "find", tab_find },
+		{ "info", tab_info }, { "press", tab_press },
+		{ "submit", tab_submit }, { "wait", tab_wait },
+		{ NULL, NULL } };
+
+	luaL_setfuncs(L, methods, 0);
+}
