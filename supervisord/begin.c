@@ -18,10 +18,13 @@
 static bool
 send_begin(struct task *t)
 {
+	char session[IPC_ID_MAX + 1];
 	struct ipc_params p;
 
+	id_format("sess_", &t->rec.session, session);
 	ipc_params_init(&p, MSG_W_RUN_BEGIN);
 	ipc_set_str(&p, F_RUN_ID, t->name);
+	ipc_set_str(&p, F_SESSION_ID, session);
 	ipc_set_int(&p, F_ATTEMPT, t->rec.attempt);
 	ipc_set_str(&p, F_TEMPLATE_ID, t->rec.template_id);
 	ipc_set_int(&p, F_LIMIT_MS, task_left_ms(t));

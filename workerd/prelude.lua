@@ -9,6 +9,7 @@ local ctx = {
 	inputs = facts.inputs,
 	limits = facts.limits,
 	runId = facts.runId,
+	sessionId = facts.sessionId,
 	traceId = facts.traceId,
 	resources = facts.resources,
 	attempt = facts.attempt,

@@ -77,6 +77,8 @@ run_begin(struct run *run, const struct ipc_params *p, const char **ret_why)
 		return false;
 	}
 	strlcpy(run->id, ipc_str(p, F_RUN_ID), sizeof(run->id));
+	strlcpy(run->session_id, ipc_str(p, F_SESSION_ID),
+	    sizeof(run->session_id));
 	strlcpy(run->template_id, ipc_str(p, F_TEMPLATE_ID),
 	    sizeof(run->template_id));
 	strlcpy(run->trace_id, ipc_str(p, F_TRACE_ID), sizeof(run->trace_id));
@@ -320,6 +322,7 @@ push_host(lua_State *L, struct run *run)
 	set_int(L, "maxItems", LIMIT_ITEMS);
 	lua_setfield(L, -2, "limits");
 	set_str(L, "runId", run->id);
+	set_str(L, "sessionId", run->session_id);
 	set_str(L, "traceId", run->trace_id);
 	set_str(L, "resources", run->resources);
 	set_str(L, "trustLevel", run->trust);

@@ -52,6 +52,7 @@ struct run {
 	struct sched *sched;
 
 	char id[IPC_ID_MAX + 1];
+	char session_id[IPC_ID_MAX + 1];
 	char template_id[IPC_ID_MAX + 1];
 	char trace_id[33];
 	char resources[17];

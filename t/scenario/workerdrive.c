@@ -201,6 +201,7 @@ send_run(struct drive *d)
 
 	ipc_params_init(&p, MSG_W_RUN_BEGIN);
 	ipc_set_str(&p, F_RUN_ID, "run_01ARZ3NDEKTSV4RRFFQ69G5FAV");
+	ipc_set_str(&p, F_SESSION_ID, "sess_01ARZ3NDEKTSV4RRFFQ69G5FAV");
 	ipc_set_int(&p, F_ATTEMPT, 1);
 	ipc_set_str(&p, F_TEMPLATE_ID, d->template_id);
 	ipc_set_int(&p, F_LIMIT_MS, 300000);
