@@ -94,6 +94,9 @@ answer_run(struct client *client, uint32_t seq, const struct ulid *id,
 				    submission->deduplicated);
 			if (submission != NULL && submission->mismatch)
 				json_put_bool(&w, "paramsMismatch", true);
+			if (submission != NULL && submission->wait_ms > 0)
+				json_put_int64(
+				    &w, "waitMs", submission->wait_ms);
 			json_write_end_object(&w);
 		}
 		store_read_end(sup->store);

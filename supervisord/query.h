@@ -32,6 +32,7 @@ struct query_submission {
 	bool deduplicated, mismatch;
 	bool brief;       /* without result and error */
 	size_t max_bytes; /* of the answer, about; 0: as long as it is */
+	int64_t wait_ms;  /* for how long to wait for a sync run; 0: unsaid */
 };
 /* Answers with the run as committed; submission may be NULL. */
 void query_answer_run(struct client *, uint32_t seq, const struct ulid *,

@@ -47,6 +47,7 @@ struct submission {
 	/* Set by the guard. */
 	struct ulid known;
 	bool mismatch;
+	bool no_wait; /* answered at once, also in mode sync */
 };
 
 static void
@@ -322,7 +323,8 @@ answer_now(struct watch *w, bool brief)
 		.deduplicated = w->deduplicated,
 		.mismatch = w->mismatch,
 		.brief = brief,
-		.max_bytes = w->max_bytes };
+		.max_bytes = w->max_bytes,
+		.wait_ms = w->wait_ms };
 
 	query_answer_run(w->client, w->seq, &w->run, &how);
 	watch_free(&w);
@@ -351,9 +353,11 @@ submit_answer(struct submission *s, const struct ulid *run, bool known)
 	w->mode = s->rec.mode;
 	w->deduplicated = known;
 	w->mismatch = known && s->mismatch;
-	if (w->mode != MODE_SYNC || task == NULL) {
+	if (w->mode == MODE_SYNC && s->no_wait)
+		w->wait_ms = sup->settings.syncTimeoutMs + SYNC_MARGIN_MS;
+	if (w->mode != MODE_SYNC || s->no_wait || task == NULL) {
 		turn_answered(sup->turn, client_turn_mark(w->client));
-		answer_now(w, w->mode != MODE_SYNC);
+		answer_now(w, w->mode != MODE_SYNC || s->no_wait);
 		return;
 	}
 	w->task = task;
@@ -459,6 +463,7 @@ submit_run(struct client *client, uint32_t seq, const struct ipc_params *p)
 		return;
 	}
 	s->sup = client_sup(client);
+	s->no_wait = !ipc_bool(p, F_WAIT, true);
 	if (!check_template(s, client_trust(client), p) ||
 	    !check_options(s, p) || !check_inputs(s, p) ||
 	    !make_record(s, client_uid(client))) {

@@ -43,6 +43,7 @@ struct watch {
 	/* SYNC */
 	enum run_mode mode;
 	bool deduplicated, mismatch;
+	int64_t wait_ms; /* left to the client itself; 0: it waits here */
 	/* POLL, SYNC */
 	size_t max_bytes; /* of the answer, about; 0: no limit */
 };
