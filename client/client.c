@@ -3,18 +3,15 @@
  * caller; believes nothing the other end says beyond what the decoder checks.
  */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <event2/event.h>
 
 #include "client/client.h"
+#include "client/dial.h"
 #include "common/panic.h"
 #include "ipc/chan.h"
 
@@ -199,103 +196,6 @@ client_answer_free(struct client_answer *a)
 	memset(a, 0, sizeof(*a));
 }
 
-/*
- * A connected socket, or -1 with errno. A service that hangs accepts nobody:
- * once its queue is full, connecting waits for as long as hello may take.
- */
-static int
-place_connect(const char *path)
-{
-	struct timeval limit = { HELLO_TIMEOUT_MS / 1000, 0 };
-	struct sockaddr_un sun = { .sun_family = AF_UNIX };
-	size_t len = strlen(path);
-	int fd;
-
-	if (len == 0 || len >= sizeof(sun.sun_path)) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	memcpy(sun.sun_path, path, len);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd == -1)
-		return -1;
-	if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) ==
-		-1 ||
-	    connect(fd, (struct sockaddr *)&sun, sizeof(sun)) == -1) {
-		int saved = errno == EAGAIN ? ETIMEDOUT : errno;
-
-		close(fd);
-		errno = saved;
-		return -1;
-	}
-	return fd;
-}
-
-/*
- * Anybody can make a directory in /tmp: whoever listens at a user's place must
- * be that user, or root.
- */
-static bool
-place_trusted(int fd, unsigned n)
-{
-	const char *given = getenv("BROWSERTASK_SOCKET");
-	struct ucred cred;
-	socklen_t len = sizeof(cred);
-
-	if (n == 0 || (given != NULL && given[0] != '\0'))
-		return true;
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 &&
-	    (cred.uid == getuid() || cred.uid == 0);
-}
-
-/* Adds a line to what is said when no place answers. */
-static void __attribute__((format(printf, 2, 3)))
-reason_add(char reason[CLIENT_REASON_MAX], const char *fmt, ...)
-{
-	size_t len = strlen(reason);
-	va_list ap;
-
-	if (len > 0 && len < CLIENT_REASON_MAX - 3) {
-		memcpy(reason + len, "; ", 3);
-		len += 2;
-	}
-	va_start(ap, fmt);
-	vsnprintf(reason + len, CLIENT_REASON_MAX - len, fmt, ap);
-	va_end(ap);
-}
-
-static int
-client_dial(const char *path, char ret_path[CLIENT_PATH_MAX],
-    char reason[CLIENT_REASON_MAX])
-{
-	char place[CLIENT_PATH_MAX];
-	int fd;
-
-	reason[0] = '\0';
-	if (path != NULL) {
-		fd = place_connect(path);
-		if (fd == -1)
-			reason_add(reason, "%s: %s", path, strerror(errno));
-		else
-			snprintf(ret_path, CLIENT_PATH_MAX, "%s", path);
-		return fd;
-	}
-	for (unsigned n = 0; client_place(n, place); n++) {
-		fd = place_connect(place);
-		if (fd == -1) {
-			reason_add(reason, "%s: %s", place, strerror(errno));
-			continue;
-		}
-		if (place_trusted(fd, n)) {
-			memcpy(ret_path, place, CLIENT_PATH_MAX);
-			return fd;
-		}
-		reason_add(reason, "%s: belongs to somebody else", place);
-		close(fd);
-	}
-	return -1;
-}
-
 static enum client_status
 client_say_hello(
     struct client *c, const char *program, char reason[CLIENT_REASON_MAX])
@@ -330,7 +230,7 @@ client_connect(const char *program, const char *path,
 		return CLIENT_NO_SERVICE;
 	}
 	c->magic = CLIENT_MAGIC;
-	fd = client_dial(path, c->path, reason);
+	fd = client_dial(path, HELLO_TIMEOUT_MS, c->path, reason);
 	if (fd == -1)
 		goto out;
 	c->base = event_base_new();

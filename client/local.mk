@@ -4,6 +4,8 @@ noinst_LIBRARIES += client/libclient.a
 client_libclient_a_SOURCES = \
 	client/client.c \
 	client/client.h \
+	client/dial.c \
+	client/dial.h \
 	client/place.c
 
 check_PROGRAMS += t/unit/client_test
