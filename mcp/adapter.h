@@ -1,0 +1,36 @@
+/*
+ * adapter: what the parts of browsertask-mcp share. It has no state that
+ * outlives the process: runs, artifacts and sessions are the service's.
+ */
+#ifndef MCP_ADAPTER_H
+#define MCP_ADAPTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "mcp/revision.h"
+
+struct call;
+struct event_base;
+struct link;
+struct out;
+
+TAILQ_HEAD(call_list, call);
+
+/* An answer is a line of at most so many bytes: clients drop longer ones. */
+#define ADAPTER_ANSWER_MAX (4u << 20)
+
+struct adapter {
+	struct event_base *base;
+	struct out *out;
+	struct link *link;
+	const struct revision *legacy; /* agreed on; NULL before initialize */
+	struct call_list calls;        /* of tools, that are not answered */
+	size_t ncalls;
+	bool cancel_ends_run; /* a canceled call cancels its run, too */
+	void (*on_settled)(struct adapter *); /* no call is left; may be NULL */
+};
+
+#endif

@@ -1,0 +1,345 @@
+/*
+ * Results of tools, in the adapter.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json/writer.h"
+#include "mcp/answer.h"
+#include "mcp/fault.h"
+#include "mcp/hints.h"
+
+#define EVENTS_WAIT_MS 10000
+
+/* One answer that is being put together. */
+struct answer {
+	struct call *call;
+	struct buf text; /* the document */
+	struct json_writer w;
+	struct json_val artifacts; /* to be linked; may be missing */
+	bool is_error;
+	bool text_only; /* no structured content */
+};
+
+static void
+answer_begin(struct answer *a, struct call *c)
+{
+	memset(a, 0, sizeof(*a));
+	a->call = c;
+	buf_init(&a->text, ADAPTER_ANSWER_MAX);
+	json_writer_init(&a->w, &a->text);
+	json_write_begin_object(&a->w);
+}
+
+/* All members of an object but those of a NULL-terminated list. */
+static void
+answer_members(struct answer *a, struct json_val v, const char *const *but)
+{
+	struct json_iter it;
+
+	for (it = json_iter(v); json_iter_next(&it);) {
+		const char *const *name = but;
+		size_t len;
+		char *key;
+
+		while (*name != NULL && !json_str_eq(it.key, *name))
+			name++;
+		if (*name != NULL)
+			continue;
+		key = json_str_dup(it.key, &len);
+		if (key == NULL) {
+			a->text.failed = true;
+			return;
+		}
+		json_write_keyn(&a->w, key, len);
+		json_write_val(&a->w, it.val);
+		free(key);
+	}
+}
+
+static void
+write_link(struct json_writer *w, struct json_val artifact)
+{
+	char id[64] = "", uri[96];
+
+	json_str_copy(json_obj_get(artifact, "artifactId"), id, sizeof(id));
+	snprintf(uri, sizeof(uri), "artifact://%s", id);
+	json_write_begin_object(w);
+	json_put_str(w, "type", "resource_link");
+	json_put_str(w, "uri", uri);
+	json_put_val(w, "name", json_obj_get(artifact, "name"));
+	json_put_val(w, "description", json_obj_get(artifact, "kind"));
+	json_put_val(w, "mimeType", json_obj_get(artifact, "mimeType"));
+	json_put_val(w, "size", json_obj_get(artifact, "totalSize"));
+	json_write_end_object(w);
+}
+
+static void
+write_text(struct json_writer *w, const void *text, size_t len)
+{
+	json_write_begin_object(w);
+	json_put_str(w, "type", "text");
+	json_put_strn(w, "text", text, len);
+	json_write_end_object(w);
+}
+
+/* instead: a text to take the place of the document's, or NULL. */
+static bool
+answer_try(struct answer *a, const char *instead)
+{
+	struct call *c = a->call;
+	bool structured =
+	    (c->reply.rev->features & REV_STRUCTURED) != 0 && !a->text_only;
+	struct reply_text t;
+	struct json_iter it;
+
+	reply_begin(&c->reply, &t);
+	json_write_key(&t.w, "content");
+	json_write_begin_array(&t.w);
+	if (instead != NULL)
+		write_text(&t.w, instead, strlen(instead));
+	else
+		write_text(&t.w, a->text.data, a->text.len);
+	if ((c->reply.rev->features & REV_STRUCTURED) != 0)
+		for (it = json_iter(a->artifacts); json_iter_next(&it);)
+			write_link(&t.w, it.val);
+	json_write_end_array(&t.w);
+	if (structured)
+		json_put_raw(
+		    &t.w, "structuredContent", a->text.data, a->text.len);
+	json_put_bool(&t.w, "isError", a->is_error);
+	return reply_send(&c->reply, &t);
+}
+
+/* Ends the document, sends it and frees the call. */
+static void
+answer_send(struct answer *a)
+{
+	struct call *c = a->call;
+	bool good;
+
+	if (c->ignored.len > 0 && !a->text_only) {
+		json_write_key(&a->w, "ignoredArguments");
+		json_write_begin_array(&a->w);
+		json_write_raw(&a->w, c->ignored.data, c->ignored.len);
+		json_write_end_array(&a->w);
+	}
+	json_write_end_object(&a->w);
+	good = json_writer_finish(&a->w);
+	if (c->reply.adapter == NULL)
+		good = true; /* nobody waits for it */
+	else if (good)
+		good = answer_try(a, NULL) ||
+		    ((c->reply.rev->features & REV_STRUCTURED) != 0 &&
+			!a->text_only &&
+			answer_try(a,
+			    "The answer is too long to be repeated as text: "
+			    "see structuredContent."));
+	buf_clear(&a->text);
+	if (good)
+		call_free(&c);
+	else
+		answer_fault(c, ERR_INTERNAL,
+		    "the answer is longer than 4 MiB: ask for less of it");
+}
+
+/* The parsed answer of the service, or none: the call was answered then. */
+static struct json_doc *
+answer_parse(struct call *c, bool good, const char *json, size_t len)
+{
+	struct json_doc *doc;
+
+	if (!good) {
+		answer_error(c, json, len);
+		return NULL;
+	}
+	if (json_parse(
+		(const uint8_t *)json, len, NULL, JSON_BORROW, &doc, NULL))
+		return doc;
+	answer_fault(c, ERR_INTERNAL, "the service's answer is no JSON");
+	return NULL;
+}
+
+static const char *const nothing[] = { NULL };
+
+/* Errors. */
+
+/* As text only: some clients check structured content of errors, too. */
+void
+answer_error(struct call *c, const char *json, size_t len)
+{
+	struct json_doc *doc;
+	struct answer a;
+
+	if (c->reply.adapter == NULL) {
+		call_free(&c);
+		return;
+	}
+	if (!json_parse(
+		(const uint8_t *)json, len, NULL, JSON_BORROW, &doc, NULL)) {
+		reply_error(&c->reply, RPC_INTERNAL_ERROR,
+		    "the service's error is no JSON", NULL);
+		call_free(&c);
+		return;
+	}
+	answer_begin(&a, c);
+	a.is_error = a.text_only = true;
+	answer_members(&a, json_root(doc), nothing);
+	hints_error(&a.w, json_root(doc));
+	json_doc_free(&doc);
+	answer_send(&a);
+}
+
+void
+answer_fault(struct call *c, enum err_code code, const char *message)
+{
+	char json[FAULT_BYTES_MAX];
+
+	fault_write(json, code, message);
+	answer_error(c, json, strlen(json));
+}
+
+/* Runs. */
+
+/* What the submission told, over what the record says. */
+static void
+write_submission(struct answer *a)
+{
+	const struct call *c = a->call;
+
+	json_put_str(&a->w, "mode", c->mode);
+	json_put_bool(&a->w, "deduplicated", c->deduplicated);
+	if (c->mismatch)
+		json_put_bool(&a->w, "paramsMismatch", true);
+}
+
+/* A failed run of the one who waited for it: its error, where errors are. */
+static void
+write_run_error(struct answer *a, struct json_val run)
+{
+	struct json_val error = json_obj_get(run, "error");
+
+	if (!json_is_object(error))
+		return;
+	a->is_error = true;
+	answer_members(a, error, nothing);
+}
+
+void
+answer_run(struct call *c, const char *json, size_t len)
+{
+	static const char *const submission[] = { "mode", "deduplicated",
+		"paramsMismatch", "waitMs", NULL };
+	struct json_doc *doc, *list = NULL;
+	struct answer a;
+
+	if (!json_parse(
+		c->run.data, c->run.len, NULL, JSON_BORROW, &doc, NULL)) {
+		answer_fault(c, ERR_INTERNAL, "the service's answer is bad");
+		return;
+	}
+	answer_begin(&a, c);
+	if (json != NULL &&
+	    json_parse(
+		(const uint8_t *)json, len, NULL, JSON_BORROW, &list, NULL))
+		a.artifacts = json_obj_get(json_root(list), "artifacts");
+	answer_members(&a, json_root(doc), c->submitted ? submission : nothing);
+	if (c->submitted) {
+		write_submission(&a);
+		write_run_error(&a, json_root(doc));
+	}
+	if (json_is_array(a.artifacts))
+		json_put_val(&a.w, "artifacts", a.artifacts);
+	hints_run(&a.w, json_root(doc), a.artifacts);
+	json_doc_free(&doc);
+	answer_send(&a);
+	json_doc_free(&list);
+}
+
+/* The others. */
+
+void
+answer_plain(struct call *c, bool good, const char *json, size_t len)
+{
+	struct json_doc *doc = answer_parse(c, good, json, len);
+	struct answer a;
+
+	if (doc == NULL)
+		return;
+	answer_begin(&a, c);
+	answer_members(&a, json_root(doc), nothing);
+	hints_templates(&a.w, json_obj_get(json_root(doc), "templates"));
+	json_doc_free(&doc);
+	answer_send(&a);
+}
+
+void
+answer_exact(struct call *c, bool good, const char *json, size_t len)
+{
+	struct json_doc *doc = answer_parse(c, good, json, len);
+	struct answer a;
+
+	if (doc == NULL)
+		return;
+	buf_reset(&c->ignored);
+	answer_begin(&a, c);
+	answer_members(&a, json_root(doc), nothing);
+	json_doc_free(&doc);
+	answer_send(&a);
+}
+
+void
+answer_runs(struct call *c, bool good, const char *json, size_t len)
+{
+	struct json_doc *doc = answer_parse(c, good, json, len);
+	struct json_val cursor;
+	struct answer a;
+
+	if (doc == NULL)
+		return;
+	cursor = json_obj_get(json_root(doc), "nextCursor");
+	answer_begin(&a, c);
+	answer_members(&a, json_root(doc), nothing);
+	json_put_bool(&a.w, "hasMore", json_is_string(cursor));
+	hints_list(&a.w, c->tool->name, cursor);
+	json_doc_free(&doc);
+	answer_send(&a);
+}
+
+void
+answer_run_change(struct call *c, bool good, const char *json, size_t len)
+{
+	struct json_doc *doc = answer_parse(c, good, json, len);
+	struct answer a;
+
+	if (doc == NULL)
+		return;
+	answer_begin(&a, c);
+	answer_members(&a, json_root(doc), nothing);
+	json_doc_free(&doc);
+	answer_send(&a);
+}
+
+bool
+answer_prepare_events(struct call *c)
+{
+	if (!ipc_has(&c->req.params, F_TIMEOUT_MS))
+		ipc_set_int(&c->req.params, F_TIMEOUT_MS, EVENTS_WAIT_MS);
+	return true;
+}
+
+void
+answer_events(struct call *c, bool good, const char *json, size_t len)
+{
+	struct json_doc *doc = answer_parse(c, good, json, len);
+	struct answer a;
+
+	if (doc == NULL)
+		return;
+	answer_begin(&a, c);
+	answer_members(&a, json_root(doc), nothing);
+	hints_events(&a.w, json_root(doc));
+	json_doc_free(&doc);
+	answer_send(&a);
+}

@@ -1,0 +1,33 @@
+/*
+ * answer: what the service said becomes the result of a tool: structured
+ * content, the same as text, links to artifacts, and for models what the
+ * contract does not have: a summary and what to do next.
+ *
+ * Each of these answers the call and frees it.
+ */
+#ifndef MCP_ANSWER_H
+#define MCP_ANSWER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "mcp/call.h"
+#include "model/errors.h"
+
+/* An error of the service: an object as it writes them. */
+void answer_error(struct call *, const char *json, size_t len);
+/* One of ours. */
+void answer_fault(struct call *, enum err_code, const char *message);
+/* call->run, with the answer of artifact.list or NULL. */
+void answer_run(struct call *, const char *artifacts, size_t len);
+
+/* For tools whose answer is the service's, as link_done_fn. */
+void answer_plain(struct call *, bool good, const char *, size_t len);
+/* Without any member of ours. */
+void answer_exact(struct call *, bool good, const char *, size_t len);
+void answer_runs(struct call *, bool good, const char *, size_t len);
+void answer_run_change(struct call *, bool good, const char *, size_t len);
+void answer_events(struct call *, bool good, const char *, size_t len);
+bool answer_prepare_events(struct call *);
+
+#endif

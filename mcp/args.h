@@ -1,0 +1,21 @@
+/*
+ * args: the arguments of a call become the params of a request.
+ */
+#ifndef MCP_ARGS_H
+#define MCP_ARGS_H
+
+#include <stdbool.h>
+
+#include "mcp/call.h"
+
+#define ARGS_WHY_MAX 256
+
+/*
+ * Fills call->req.params from the arguments by the tool's table. False, and
+ * ret_why says which argument is wrong. An argument that is null is not given;
+ * those that the tool does not have are noted in call->ignored, a JSON array
+ * without its brackets.
+ */
+bool args_read(struct call *, char ret_why[ARGS_WHY_MAX]);
+
+#endif

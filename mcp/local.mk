@@ -1,0 +1,69 @@
+# mcp/: browsertask-mcp, the Model Context Protocol for AI agents. What a client
+# sees of a tool is a file of tools/, compiled in.
+MCP_TOOLS = \
+	mcp/tools/cancel_task_run.json \
+	mcp/tools/get_artifact.json \
+	mcp/tools/get_runtime_profile.json \
+	mcp/tools/get_task_run.json \
+	mcp/tools/list_task_runs.json \
+	mcp/tools/list_task_templates.json \
+	mcp/tools/run_task_template.json \
+	mcp/tools/subscribe_task_run_events.json
+
+# All but its main function, for the tests.
+noinst_LIBRARIES += mcp/libmcp.a
+mcp_libmcp_a_SOURCES = \
+	mcp/adapter.h \
+	mcp/answer.c \
+	mcp/answer.h \
+	mcp/args.c \
+	mcp/args.h \
+	mcp/basic.c \
+	mcp/call.c \
+	mcp/call.h \
+	mcp/fault.c \
+	mcp/fault.h \
+	mcp/hints.c \
+	mcp/hints.h \
+	mcp/lines.c \
+	mcp/lines.h \
+	mcp/link.c \
+	mcp/link.h \
+	mcp/method.h \
+	mcp/methods.c \
+	mcp/out.c \
+	mcp/out.h \
+	mcp/progress.c \
+	mcp/progress.h \
+	mcp/reply.c \
+	mcp/reply.h \
+	mcp/revision.c \
+	mcp/revision.def \
+	mcp/revision.h \
+	mcp/rpc.c \
+	mcp/rpc.h \
+	mcp/start.c \
+	mcp/start.h \
+	mcp/tool.h \
+	mcp/tools.c \
+	mcp/waiting.c \
+	mcp/waiting.h
+nodist_mcp_libmcp_a_SOURCES = $(MCP_TOOLS:.json=.json.inc)
+$(MCP_TOOLS:.json=.json.inc): mcp/embed.sh
+mcp/tools.$(OBJEXT): $(MCP_TOOLS:.json=.json.inc)
+BUILT_SOURCES += $(MCP_TOOLS:.json=.json.inc)
+CLEANFILES += $(MCP_TOOLS:.json=.json.inc)
+EXTRA_DIST += $(MCP_TOOLS) mcp/embed.sh
+
+SUFFIXES += .json .json.inc
+.json.json.inc:
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(SHELL) \
+	    $(srcdir)/mcp/embed.sh $< >$@.tmp && mv $@.tmp $@
+
+MCP_LIBS = mcp/libmcp.a client/libclient.a ipc/libipc.a json/libjson.a \
+	model/libmodel.a common/libcommon.a $(EVENT_LIBS) $(BSD_LIBS)
+
+bin_PROGRAMS += mcp/browsertask-mcp
+mcp_browsertask_mcp_SOURCES = mcp/main.c
+mcp_browsertask_mcp_CPPFLAGS = $(AM_CPPFLAGS) -DSBINDIR='"$(sbindir)"'
+mcp_browsertask_mcp_LDADD = $(MCP_LIBS)

@@ -1,0 +1,30 @@
+/*
+ * out: what waits to be written to the client. Standard output may be a pipe,
+ * a socket, a terminal or a file and is shared with others, so its flags are
+ * left as they are; writing never blocks for long nevertheless.
+ */
+#ifndef MCP_OUT_H
+#define MCP_OUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct event_base;
+struct out;
+
+struct out_ops {
+	void (*on_written)(
+	    void *ctx);               /* some of it was; the queue is shorter */
+	void (*on_broken)(void *ctx); /* nobody reads any more; said once */
+};
+
+/* fd is borrowed. NULL: no memory. The program must ignore SIGPIPE. */
+struct out *
+out_new(struct event_base *, int fd, const struct out_ops *, void *ctx);
+void out_free(struct out **);
+/* Queues one line and its newline; false when there is no memory for it. */
+bool out_line(struct out *, const void *, size_t len);
+/* Bytes that wait. */
+size_t out_queued(const struct out *);
+
+#endif
