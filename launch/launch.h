@@ -71,6 +71,8 @@
  */
 #define LAUNCH_EXIT_SYSTEM   71
 #define LAUNCH_EXIT_STORE    74
+/* Nobody needs it: the service ends with it. */
+#define LAUNCH_EXIT_IDLE     80
 
 #define LAUNCH_MAGIC         0x6274736bU
 #define LAUNCH_VERSION       2

@@ -13,6 +13,7 @@
 #include "model/limits.h"
 #include "supervisord/client_int.h"
 #include "supervisord/feed.h"
+#include "supervisord/idle.h"
 #include "supervisord/reply.h"
 #include "supervisord/sup.h"
 #include "supervisord/turn.h"
@@ -36,6 +37,7 @@ client_free(struct client **client)
 	share_give(&cs->shares, &c->share);
 	cs->over -= c->over;
 	c->door->count--;
+	idle_look(cs->sup->idle);
 	free(c);
 	*client = NULL;
 }
@@ -146,6 +148,7 @@ client_new(struct door *d, int fd)
 	client_limit_queue(c);
 	TAILQ_INSERT_TAIL(&cs->live, c, entry);
 	d->count++;
+	idle_look(cs->sup->idle);
 	return c;
 }
 

@@ -74,6 +74,8 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/submit.c \
 	supervisord/submit.h \
 	supervisord/sup.h \
+	supervisord/idle.c \
+	supervisord/idle.h \
 	supervisord/sweep.c \
 	supervisord/sweep.h \
 	supervisord/task.c \

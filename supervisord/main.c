@@ -28,6 +28,7 @@
 #include "supervisord/client.h"
 #include "supervisord/describe.h"
 #include "supervisord/drain.h"
+#include "supervisord/idle.h"
 #include "supervisord/link.h"
 #include "supervisord/recover.h"
 #include "supervisord/registry.h"
@@ -188,30 +189,44 @@ on_broken(void *arg)
 static void
 on_idle(struct sup *sup)
 {
-	sup_exit(sup, 0);
+	sup_exit(sup, sup->exit_code);
 }
 
 static void
 on_give_up(evutil_socket_t fd, short what, void *arg)
 {
 	log_warn("stopping: grace period is over");
-	sup_exit(arg, 0);
+	struct sup *sup = arg;
+
+	sup_exit(sup, sup->exit_code);
 }
 
 static void
-on_signal(evutil_socket_t sig, short what, void *arg)
+sup_stop(struct sup *sup, int code)
 {
 	struct timeval grace = { .tv_sec = STOP_GRACE_MS / 1000 };
-	struct sup *sup = arg;
 
 	if (sup->stopping)
 		return;
 	log_info("stopping");
 	sup->stopping = true;
 	spares_pump(sup);
+	sup->exit_code = code;
 	evtimer_add(program.give_up, &grace);
 	tasks_stop(sup->tasks);
 	tasks_on_idle(sup->tasks, on_idle);
+}
+
+static void
+on_signal(evutil_socket_t sig, short what, void *arg)
+{
+	sup_stop(arg, 0);
+}
+
+static void
+on_unneeded(struct sup *sup)
+{
+	sup_stop(sup, LAUNCH_EXIT_IDLE);
 }
 
 /* Starting. */
@@ -234,6 +249,7 @@ serve(struct sup *sup)
 	tasks_pump(sup->tasks);
 	spares_pump(sup);
 	sweep_arm(sup->sweep);
+	idle_look(sup->idle);
 	log_info("serving, epoch %u", store_epoch(sup->store));
 }
 
@@ -258,6 +274,7 @@ make_parts(struct program *p)
 	sup->registry = registry_new();
 	sup->tasks = tasks_new(sup);
 	sup->sweep = sweep_new(sup);
+	sup->idle = idle_new(sup, on_unneeded);
 	sup->clients = clients_new(sup);
 	sup->cells = cells_new(sup);
 	sup->spares = spares_new(sup);
@@ -268,9 +285,9 @@ make_parts(struct program *p)
 	p->sigterm = evsignal_new(sup->base, SIGTERM, on_signal, sup);
 	p->sigint = evsignal_new(sup->base, SIGINT, on_signal, sup);
 	if (sup->registry == NULL || sup->tasks == NULL || sup->sweep == NULL ||
-	    sup->clients == NULL || sup->link == NULL || sup->cells == NULL ||
-	    sup->spares == NULL || p->give_up == NULL || p->sigterm == NULL ||
-	    p->sigint == NULL)
+	    sup->idle == NULL || sup->clients == NULL || sup->link == NULL ||
+	    sup->cells == NULL || sup->spares == NULL || p->give_up == NULL ||
+	    p->sigterm == NULL || p->sigint == NULL)
 		return false;
 	evsignal_add(p->sigterm, NULL);
 	evsignal_add(p->sigint, NULL);
@@ -293,6 +310,7 @@ free_parts(struct program *p)
 	spares_free(&sup->spares);
 	cells_free(&sup->cells);
 	sweep_free(&sup->sweep);
+	idle_free(&sup->idle);
 	link_free(&sup->link);
 	registry_free(&sup->registry);
 	turn_free(&sup->turn);

@@ -4,6 +4,7 @@
  */
 #include "common/log.h"
 #include "supervisord/client.h"
+#include "supervisord/idle.h"
 #include "supervisord/reload.h"
 #include "supervisord/spares.h"
 #include "supervisord/sup.h"
@@ -35,6 +36,7 @@ reload_setting(void *arg, const char *name, const char *value)
 	reload_fit(&sup->settings, client_room);
 	log_init("supervisord", sup->settings.debug ? LOGL_DEBUG : LOGL_INFO);
 	clients_reload(sup->clients);
+	idle_look(sup->idle);
 	/* More runs may be active. */
 	tasks_pump(sup->tasks);
 	spares_pump(sup);

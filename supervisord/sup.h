@@ -23,6 +23,7 @@ struct sup {
 	struct registry *registry;
 	struct tasks *tasks;
 	struct sweep *sweep;
+	struct idle *idle;
 	struct clients *clients;
 	const char *state_dir;
 	int64_t started_mono_ms;

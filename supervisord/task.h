@@ -80,6 +80,8 @@ size_t tasks_position(const struct tasks *, const struct task *);
 /* Starts what may start, a little later. */
 void tasks_pump(struct tasks *);
 /* Calls once when no run has processes and none is being settled: maybe now. */
+/* Neither queued nor active, nor being submitted. */
+bool tasks_none(const struct tasks *);
 void tasks_on_idle(struct tasks *, void (*on_idle)(struct sup *));
 /* Shutdown: tells every worker; runs without a result are left to recovery. */
 void tasks_stop(struct tasks *);

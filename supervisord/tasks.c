@@ -10,6 +10,7 @@
 #include "common/clock.h"
 #include "common/panic.h"
 #include "launch/launch.h"
+#include "supervisord/idle.h"
 #include "supervisord/sup.h"
 #include "supervisord/task_int.h"
 #include "supervisord/worker.h"
@@ -35,6 +36,13 @@ tasks_remove(struct tasks *ts, struct task *t)
 	RB_REMOVE(task_tree, &ts->tree, t);
 	if (t->queue.queued)
 		sched_remove(&ts->queue, &t->queue);
+	idle_look(ts->sup->idle);
+}
+
+bool
+tasks_none(const struct tasks *ts)
+{
+	return RB_EMPTY(&ts->tree) && ts->reserved == 0;
 }
 
 void
