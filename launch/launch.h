@@ -69,8 +69,8 @@
  * The statuses supervisord ends with when its state directory cannot be used,
  * or the system allows it too little: another start would find the same.
  */
-#define LAUNCH_EXIT_SYSTEM   71
-#define LAUNCH_EXIT_STORE    74
+#define LAUNCH_EXIT_SYSTEM 71
+#define LAUNCH_EXIT_STORE  74
 /* Nobody needs it: the service ends with it. */
 #define LAUNCH_EXIT_IDLE     80
 
