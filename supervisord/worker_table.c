@@ -183,7 +183,7 @@ wi_browser_gone(struct worker *w, const struct input *in)
 static bool
 worker_falls_back(struct worker *w)
 {
-	if (!w->takeover || w->stopping || w->again)
+	if (!w->takeover || w->stopping || w->again || w->state > WS_STARTING)
 		return false;
 	log_warn("%s: cell %u: the browser of its session does not answer: "
 		 "another one is started",
