@@ -76,13 +76,16 @@ artifact_insert(
 	int rc;
 
 	if (row->state == ARTIFACT_TOMBSTONE || row->expires_ms < 0 ||
+	    row->size > INT64_MAX ||
 	    (in_row && row->size > LIMIT_INLINE_ARTIFACT_BYTES) ||
 	    in_row != (bytes != NULL))
 		return STORE_INVALID;
 	id_key(&k, &row->id);
 	if (txn_has(txn, TABLE_ARTIFACTS, &k))
 		return STORE_EXISTS;
-	if ((rc = row_put(txn, row)) != STORE_OK)
+	/* Before the row is there: the number may have to be counted. */
+	if ((rc = artifact_total_add(txn, (int64_t)row->size)) != STORE_OK ||
+	    (rc = row_put(txn, row)) != STORE_OK)
 		return rc;
 	if (in_row)
 		txn_put(txn, TABLE_ARTIFACT_BYTES, &k, bytes, row->size);
@@ -119,10 +122,13 @@ artifact_get_live(struct store_txn *txn, const struct ulid *id, int64_t now_ms,
 {
 	int rc = artifact_get(txn, id, ret_row);
 
-	if (rc == STORE_OK && ret_row->expires_ms != 0 &&
-	    now_ms >= ret_row->expires_ms)
-		ret_row->state = ARTIFACT_TOMBSTONE;
-	return rc;
+	if (rc != STORE_OK || ret_row->expires_ms == 0 ||
+	    now_ms < ret_row->expires_ms)
+		return rc;
+	if (ret_row->state == ARTIFACT_TOMBSTONE)
+		return STORE_NOT_FOUND;
+	ret_row->state = ARTIFACT_TOMBSTONE;
+	return STORE_OK;
 }
 
 int
@@ -220,6 +226,9 @@ bury(struct store_txn *txn, struct artifact_row *row, int64_t now_ms,
 	struct key k;
 	int rc;
 
+	rc = artifact_total_add(txn, -(int64_t)row->size);
+	if (rc != STORE_OK)
+		return rc;
 	id_key(&k, &row->id);
 	if (row->state == ARTIFACT_IN_ROW)
 		txn_delete(txn, TABLE_ARTIFACT_BYTES, &k);

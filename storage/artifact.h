@@ -43,13 +43,15 @@ int artifact_get(
     struct store_txn *, const struct ulid *, struct artifact_row *ret_row);
 /*
  * The artifact at now_ms: as artifact_get, but one that has expired shows as a
- * tombstone even if it was not swept yet.
+ * tombstone even if it was not swept yet, and a tombstone that has is gone.
  */
 int artifact_get_live(struct store_txn *, const struct ulid *, int64_t now_ms,
     struct artifact_row *ret_row);
 /* Bytes of an ARTIFACT_IN_ROW, borrowed until the transaction ends. */
 int artifact_bytes(struct store_txn *, const struct ulid *,
     const uint8_t **ret_bytes, size_t *ret_len);
+/* Bytes of all artifacts that are no tombstones, a number that is kept. */
+int artifact_total(struct store_txn *, uint64_t *ret_bytes);
 /* Sets when all artifacts of a run expire: at the run's end. */
 int artifact_set_expiry(
     struct store_txn *, const struct ulid *run, int64_t expires_ms);

@@ -34,6 +34,7 @@ storage_libstorage_a_SOURCES = \
 	storage/sweep.c \
 	storage/sweep.h \
 	storage/tables.def \
+	storage/trim.c \
 	storage/txn.c \
 	storage/txn.h
 

@@ -48,7 +48,9 @@ struct store {
 	int64_t floor_ms;
 	uint32_t epoch;
 	uint8_t digest_key[32];
-	struct buf scratch; /* see scratch_begin() */
+	struct buf scratch;   /* see scratch_begin() */
+	struct key trim_next; /* where trim.c looks next */
+	unsigned trim_passes; /* that ended without any effect */
 	struct store_stats stats;
 };
 
@@ -81,6 +83,9 @@ enum store_err
 shard_open(struct store *, const struct ulid *, bool create, int *ret_fd);
 void artifact_file_remove(struct store *, const struct ulid *);
 enum store_err store_err_of_errno(int);
+
+/* A change of what all artifacts hold. */
+int artifact_total_add(struct store_txn *, int64_t bytes);
 
 /* artifact.c for the sweep: *ret_file says whether a file must go. */
 int artifact_expire(struct store_txn *, const struct ulid *, int64_t now_ms,

@@ -14,7 +14,7 @@ struct sweep_result {
 	unsigned tombstones;
 	unsigned keys; /* idempotency rows with a window of their own */
 	unsigned sessions;
-	bool more;     /* call again */
+	bool more; /* call again */
 };
 
 /*
@@ -27,6 +27,13 @@ typedef void sweep_ended_fn(void *arg, const struct ulid *session);
 typedef void sweep_done_fn(void *arg, int err, const struct sweep_result *);
 enum store_err store_sweep(struct store *, int64_t now_ms, int64_t tombstone_ms,
     unsigned max, sweep_done_fn *done, sweep_ended_fn *ended, void *arg);
+/*
+ * Queues one batch that lets artifacts expire before their time, those first
+ * that would be next, until all together hold at most budget bytes (at most
+ * INT64_MAX). Those of runs that have not ended stay. result.more: call again.
+ */
+enum store_err store_trim(struct store *, int64_t now_ms, int64_t tombstone_ms,
+    uint64_t budget, unsigned max, sweep_done_fn *done, void *arg);
 /* Stamp of the next expiry, for a timer; STORE_NOT_FOUND when none waits. */
 int store_next_expiry(struct store_txn *, int64_t *ret_ms);
 

@@ -12,6 +12,7 @@
 #include "supervisord/change.h"
 #include "supervisord/feed.h"
 #include "supervisord/sup.h"
+#include "supervisord/sweep.h"
 
 struct change *
 change_new(
@@ -281,6 +282,8 @@ change_written(void *arg, int err)
 
 	if (err == STORE_OK)
 		feed_push(c->sup, c);
+	if (err == STORE_OK && c->nartifacts > 0)
+		sweep_arm(c->sup->sweep);
 	if (c->done == NULL || !c->done(c->sup, c, err))
 		change_free(&c);
 }

@@ -101,6 +101,12 @@ supervisord_supervisord_LDADD = supervisord/libsupervisord.a \
 	model/libmodel.a common/libcommon.a $(EVENT_LIBS) $(MSGPACK_LIBS) \
 	$(LMDB_LIBS) $(NETTLE_LIBS) $(PCRE2_LIBS) $(BSD_LIBS)
 
+# supervisord, but tests set its clock.
+check_PROGRAMS += t/scenario/clocked
+t_scenario_clocked_SOURCES = supervisord/main.c t/scenario/clocked.c
+t_scenario_clocked_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_stamp_ms
+t_scenario_clocked_LDADD = $(supervisord_supervisord_LDADD)
+
 # Stands in for workerd; sup.t runs it.
 check_PROGRAMS += t/scenario/scripted
 t_scenario_scripted_SOURCES = t/scenario/scripted.c

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "storage/artifact.h"
 #include "storage/store.h"
 #include "supervisord/client.h"
 #include "supervisord/profile.h"
@@ -27,6 +28,8 @@ profile_contract(
 	json_put_int64(w, "artifactMaxChunkSize", LIMIT_ARTIFACT_CHUNK_BYTES);
 	json_put_int64(w, "artifactTtlMs", s->artifactTtlMs);
 	json_put_int64(w, "runTtlMs", s->runTtlMs);
+	json_put_int64(w, "tombstoneTtlMs", s->tombstoneTtlMs);
+	json_put_int64(w, "artifactMaxBytes", s->artifactMaxBytes);
 	json_write_key(w, "supportedModes");
 	json_write_begin_array(w);
 	json_write_str(w, "sync");
@@ -43,7 +46,7 @@ profile_totals(struct sup *sup, struct client *client, struct json_writer *w)
 	struct run_filter f = { .by_status = true,
 		.uid = (uint32_t)client_uid(client) };
 	struct store_txn *txn;
-	uint64_t total;
+	uint64_t total, held = 0;
 
 	f.by_uid = !client_sees_all(client);
 	json_write_key(w, "runs");
@@ -55,9 +58,11 @@ profile_totals(struct sup *sup, struct client *client, struct json_writer *w)
 				json_put_int64(w, run_status_name(f.status),
 				    (int64_t)total);
 		}
+		artifact_total(txn, &held);
 		store_read_end(sup->store);
 	}
 	json_write_end_object(w);
+	json_put_int64(w, "artifactBytes", (int64_t)held);
 }
 
 static void

@@ -8,6 +8,7 @@
 #include "supervisord/reload.h"
 #include "supervisord/spares.h"
 #include "supervisord/sup.h"
+#include "supervisord/sweep.h"
 #include "supervisord/task.h"
 
 static int64_t client_room;
@@ -39,6 +40,8 @@ reload_setting(void *arg, const char *name, const char *value)
 	idle_look(sup->idle);
 	/* More runs may be active. */
 	tasks_pump(sup->tasks);
+	/* Artifacts may hold less. */
+	sweep_arm(sup->sweep);
 	spares_pump(sup);
 	log_debug("setting %s: %s taken over", name, value);
 }

@@ -8,6 +8,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "storage/artifact.h"
 #include "storage/store.h"
 #include "storage/sweep.h"
 #include "supervisord/sup.h"
@@ -22,6 +23,8 @@ struct sweep {
 	struct sup *sup;
 	struct event *timer;
 	bool running;
+	bool trim;  /* the next batch is for the artifacts' budget */
+	bool stuck; /* too much is held, but nothing can go just now */
 };
 
 static void
@@ -38,20 +41,33 @@ sweep_in(struct sweep *s, int64_t ms)
 	evtimer_add(s->timer, &tv);
 }
 
-void
-sweep_arm(struct sweep *s)
+static void
+sweep_look(struct sweep *s)
 {
+	uint64_t held = 0, budget = (uint64_t)s->sup->settings.artifactMaxBytes;
 	struct store_txn *txn;
 	int64_t next_ms = 0;
 	int err;
 
-	if (s == NULL || s->running ||
-	    store_read_begin(s->sup->store, &txn) != STORE_OK)
+	if (s->running || store_read_begin(s->sup->store, &txn) != STORE_OK)
 		return;
 	err = store_next_expiry(txn, &next_ms);
+	s->trim = !s->stuck && artifact_total(txn, &held) == STORE_OK &&
+	    held > budget;
 	store_read_end(s->sup->store);
-	if (err == STORE_OK)
+	if (s->trim)
+		sweep_in(s, 0);
+	else if (err == STORE_OK)
 		sweep_in(s, next_ms - clock_stamp_ms());
+}
+
+void
+sweep_arm(struct sweep *s)
+{
+	if (s == NULL)
+		return;
+	s->stuck = false;
+	sweep_look(s);
 }
 
 static void
@@ -73,21 +89,49 @@ sweep_done(void *arg, int err, const struct sweep_result *result)
 	if (result->more)
 		sweep_in(s, SWEEP_PAUSE_MS);
 	else
-		sweep_arm(s);
+		sweep_look(s);
+}
+
+static void
+sweep_trimmed(void *arg, int err, const struct sweep_result *result)
+{
+	struct sweep *s = arg;
+
+	s->stuck = err == STORE_OK && !result->more && result->artifacts == 0;
+	if (err == STORE_OK && result->artifacts > 0)
+		log_info("sweep: %u artifacts before their time: all of them"
+			 " held more than artifactMaxBytes",
+		    result->artifacts);
+	if (s->stuck)
+		log_warn("sweep: the artifacts of active runs hold more than"
+			 " artifactMaxBytes");
+	/* Nothing is said twice. */
+	sweep_done(s, err, &(struct sweep_result){ .more = result->more });
+}
+
+static enum store_err
+sweep_start(struct sweep *s)
+{
+	struct settings *set = &s->sup->settings;
+	int64_t now_ms = clock_stamp_ms();
+
+	if (s->trim)
+		return store_trim(s->sup->store, now_ms, set->tombstoneTtlMs,
+		    (uint64_t)set->artifactMaxBytes, SWEEP_BATCH, sweep_trimmed,
+		    s);
+	return store_sweep(s->sup->store, now_ms, set->tombstoneTtlMs,
+	    SWEEP_BATCH, sweep_done, NULL, s);
 }
 
 static void
 sweep_on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct sweep *s = arg;
-	enum store_err err;
 
 	if (s->running)
 		return;
 	s->running = true;
-	err = store_sweep(s->sup->store, clock_stamp_ms(),
-	    s->sup->settings.tombstoneTtlMs, SWEEP_BATCH, sweep_done, NULL, s);
-	if (err != STORE_OK) {
+	if (sweep_start(s) != STORE_OK) {
 		s->running = false;
 		sweep_in(s, SWEEP_RETRY_MS);
 	}

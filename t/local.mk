@@ -16,6 +16,7 @@ dist_check_SCRIPTS += \
 	t/scenario/faults_socket.t \
 	t/scenario/life.t \
 	t/scenario/pages.t \
+	t/scenario/retention.t \
 	t/scenario/wedged.t
 TESTS += \
 	t/regress/0001-refusals-say-how.t \
@@ -31,6 +32,7 @@ TESTS += \
 	t/scenario/faults_socket.t \
 	t/scenario/life.t \
 	t/scenario/pages.t \
+	t/scenario/retention.t \
 	t/scenario/wedged.t
 
 SHORT_TESTS = \

@@ -3,7 +3,7 @@
 #include "storage/event.h"
 #include "storage/idem.h"
 #include "storage/sweep.h"
-#include "storage/txn.h"
+#include "storage/store_impl.h"
 #include "t/unit/storage_fixture.h"
 
 #define TOMB 5000
@@ -294,6 +294,96 @@ test_artifact_life(void)
 	store_free(&s);
 }
 
+static void
+take_result(void *arg, int err, const struct sweep_result *r)
+{
+	*(struct sweep_result *)arg = *r;
+}
+
+static struct sweep_result
+trim(struct store *s, uint64_t budget, unsigned max)
+{
+	struct sweep_result r = { 0 };
+
+	if (store_trim(s, FX_NOW + 50, TOMB, budget, max, take_result, &r) ==
+	    STORE_OK)
+		store_commit(s, FX_NOW + 50);
+	return r;
+}
+
+static int64_t
+held(struct store *s)
+{
+	uint64_t n = 0;
+	int rc = artifact_total(fx_read(s), &n);
+
+	store_read_end(s);
+	return rc == STORE_OK ? (int64_t)n : -1;
+}
+
+static int
+forget_total(struct store_txn *txn, void *arg)
+{
+	return meta_put(txn, "artifact_bytes", *(int64_t *)arg);
+}
+
+#define TRIM_RUNS 8
+
+/* Each has an artifact of 10 bytes; the last run has not ended. */
+static void
+trim_fill(struct store *s, struct artifact_row *a)
+{
+	for (int i = 0; i < TRIM_RUNS; i++) {
+		struct run_record r = fx_run();
+		struct expire e = { r.id, FX_NOW + 100 + i };
+
+		a[i] = inline_row(&r.id);
+		fx_write(s, add_artifact, &a[i]);
+		if (i < TRIM_RUNS - 1)
+			fx_write(s, expire_all, &e);
+	}
+}
+
+static void
+test_trim(void)
+{
+	struct artifact_row a[TRIM_RUNS];
+	struct sweep_result r;
+	int64_t wrong = 1000;
+	struct store *s;
+
+	fx_new();
+	s = fx_open();
+	is_int(held(s), 0, "nothing is held");
+	trim_fill(s, a);
+	is_int(held(s), 10 * TRIM_RUNS, "what artifacts hold");
+	ok(trim(s, 80, 100).rows == 0 && held(s) == 80,
+	    "as much as may be: nothing goes");
+	r = trim(s, 79, 100);
+	ok(r.artifacts == 1 && !r.more && held(s) == 70, "a byte more: one");
+	is_int(state_at(s, &a[0].id, FX_NOW + 51), ARTIFACT_TOMBSTONE,
+	    "that which would be next");
+	is_int(state_at(s, &a[1].id, FX_NOW + 51), ARTIFACT_IN_ROW, "no other");
+	r = trim(s, 35, 2);
+	ok(r.artifacts == 2 && r.more && held(s) == 50, "in batches");
+	r = trim(s, 35, 2);
+	ok(r.artifacts == 2 && !r.more && held(s) == 30, "of which the last");
+	is_int(sweep(s, FX_NOW + 101, 100).rows, 0,
+	    "what expired early does not expire again in its time");
+	while ((r = trim(s, 0, 1)).more)
+		;
+	is_int(held(s), 10, "what has no end yet stays");
+	is_int(rows(s, TABLE_EXPIRY), TRIM_RUNS - 1, "each has one entry");
+	is_int(sweep(s, FX_NOW + 50 + TOMB, 100).tombstones, TRIM_RUNS - 1,
+	    "tombstones go in their time");
+	fx_write(s, forget_total, &wrong);
+	is_int(held(s), 1000, "a number that is wrong");
+	while (trim(s, 10, 100).more)
+		;
+	is_int(held(s), 10, "is put right");
+	store_free(&s);
+}
+
 static int
 insert_with_events(struct store_txn *txn, void *arg)
 {
@@ -355,6 +445,7 @@ main(void)
 	test_window();
 	test_key_with_run();
 	test_artifact_life();
+	test_trim();
 	test_sweep_batches();
 	return done_testing();
 }
