@@ -53,6 +53,7 @@ async function until(end, look) {
       const found = await look();
       if (found)
         return found;
+      const took = now() - began;
       const left = end - now();
       if (left <= 0)
         return null;
@@ -64,7 +65,7 @@ async function until(end, look) {
         wake = null;
       }
       // What looks for long, and a page that never rests, must leave it time.
-      await new Promise((done) => setTimeout(done, Math.min(left, Math.max(16, 2 * (now() - began) - 16, 0))));
+      await new Promise((done) => setTimeout(done, Math.min(left, Math.max(16, 2 * took - 16))));
     }
   } finally {
     watch.disconnect();
