@@ -32,6 +32,7 @@ json_libschema_a_SOURCES = \
 	json/schema_error.c \
 	json/schema_int.h \
 	json/schema_refs.c \
+	json/schema_secret.c \
 	json/uri.c \
 	json/uri.h
 json_libschema_a_CPPFLAGS = $(AM_CPPFLAGS) $(PCRE2_CFLAGS)

@@ -5,7 +5,8 @@
  * schema is compiled, never guessed; schemas and values are hostile, so both
  * compiling and checking have budgets.
  *
- * format and the content* keywords are annotations. $id and $anchor name parts
+ * format and the content* keywords are annotations; so is writeOnly, which
+ * schema_find_secrets() looks for. $id and $anchor name parts
  * of the schema; nothing is ever fetched. Refused, among others: references
  * that lead outside, $dynamicRef, unevaluated*, vocabularies, unknown keywords,
  * patterns outside the common ground of ECMA-262 and PCRE2.
@@ -63,10 +64,21 @@ void schema_free(struct schema **);
 /*
  * True if the value conforms; else ret_error (may be NULL) has the first
  * mistake found, or why there is no verdict (kind LIMIT or MEMORY). The value's
- * document should have been parsed with JSON_DUP_ERROR.
+ * document should have been parsed with JSON_DUP_ERROR. The message tells
+ * nothing of a value that is writeOnly, only where it is.
  */
 bool schema_validate(
     const struct schema *, struct json_val, struct schema_error *ret_error);
+/* Whether a part of the schema says writeOnly. */
+bool schema_has_secrets(const struct schema *);
+/*
+ * Finds the parts of a value that the schema says are writeOnly:
+ * (*ret_marks)[v.at] is 1 for each of them and everything inside it, 0 for
+ * all others. The caller frees the marks. False when there is no value, memory
+ * ran out or it takes too much work.
+ */
+bool schema_find_secrets(
+    const struct schema *, struct json_val, uint8_t **ret_marks);
 /* "/urls/3: expected string, got number"; NUL-terminated, cut to size. */
 void schema_error_text(const struct schema_error *, char *dst, size_t size);
 

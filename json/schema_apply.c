@@ -437,6 +437,8 @@ schema_validate(
 		    "there is no value", 17);
 	else if (schema_check_node(&ev, 0, v))
 		return true;
+	else if (schema_has_secrets(s))
+		schema_hide_secret(&ev, ev.told_at);
 	if (ev.stop == SCHEMA_ERROR_LIMIT)
 		schema_set_error(
 		    &error, ev.stop, v, v.at, limit, sizeof(limit) - 1);

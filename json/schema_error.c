@@ -153,6 +153,7 @@ schema_mismatch(struct eval *ev, struct json_val v, const char *fmt, ...)
 	ev->fail_at = v.at;
 	if (ev->error == NULL)
 		return false;
+	ev->told_at = v.at;
 	va_start(ap, fmt);
 	n = vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);

@@ -110,6 +110,7 @@ struct eval {
 	unsigned depth;
 	unsigned hops;    /* references since the value was last entered */
 	uint32_t fail_at; /* where the last mismatch was */
+	uint32_t told_at; /* where the one in error is */
 };
 
 /* Compiling: schema.c, schema_compile.c (arguments), schema_refs.c */
@@ -161,6 +162,8 @@ void schema_set_error(struct schema_error *, enum schema_error_kind,
 /* Always false: reports that v does not conform. */
 bool schema_mismatch(struct eval *, struct json_val v, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* Takes the value out of the error at this place if it is writeOnly. */
+void schema_hide_secret(struct eval *, uint32_t at);
 /* A value's JSON text in at most SCHEMA_QUOTE bytes with its NUL. */
 #define SCHEMA_QUOTE 80
 const char *schema_quote(struct json_val, char dst[SCHEMA_QUOTE]);

@@ -524,9 +524,112 @@ test_damage(void)
 	    "20,000 damaged schemas: %d compile, %d accept", compiled, valid);
 }
 
+/* The value with every part that is secret written as *. */
+static void
+show_marks(struct json_val v, const uint8_t *marks, struct buf *b)
+{
+	const uint8_t *raw;
+	struct json_iter it;
+	size_t len;
+
+	if (json_type_of(v) < JSON_ARRAY || marks[v.at] != 0) {
+		json_raw(v, &raw, &len);
+		buf_add(b, marks[v.at] ? "*" : (const char *)raw,
+		    marks[v.at] ? 1 : len);
+		return;
+	}
+	buf_add_str(b, "(");
+	for (it = json_iter(v); json_iter_next(&it);)
+		show_marks(it.val, marks, b);
+	buf_add_str(b, ")");
+}
+
+static void
+expect_secrets(const char *schema, const char *value, const char *want)
+{
+	struct schema *s = compile_text(schema, SCHEMA_2020_12, NULL);
+	struct json_doc *doc = parse(value, JSON_DUP_ERROR);
+	uint8_t *marks = NULL;
+	struct buf b;
+
+	buf_init(&b, 1000);
+	if (schema_find_secrets(s, json_root(doc), &marks))
+		show_marks(json_root(doc), marks, &b);
+	buf_add(&b, "", 1);
+	is_str((const char *)b.data, want, schema);
+	free(marks);
+	buf_clear(&b);
+	schema_free(&s);
+	json_doc_free(&doc);
+}
+
+#define W "{\"writeOnly\":true}"
+
+static void
+test_secrets(void)
+{
+	static const char login[] =
+	    "{\"properties\":{\"user\":{},\"password\":{\"type\":\"string\","
+	    "\"minLength\":8,\"writeOnly\":true},\"pin\":{\"type\":"
+	    "\"integer\",\"maximum\":9999,\"writeOnly\":true}},"
+	    "\"additionalProperties\":false}";
+
+	expect_secrets(login, "{\"user\":1,\"password\":\"x\"}", "(1*)");
+	expect_secrets("{\"properties\":{\"a\":" W "}}",
+	    "{\"a\":{\"b\":[1,2]},\"c\":3}", "(*3)");
+	expect_secrets(W, "[1]", "*");
+	expect_secrets("{\"writeOnly\":false}", "[1]", "(1)");
+	expect_secrets("{\"items\":" W "}", "[1,2]", "(**)");
+	expect_secrets("{\"prefixItems\":[true," W "]}", "[1,2,3]", "(1*3)");
+	expect_secrets("{\"prefixItems\":[true],\"contains\":{\"properties\":"
+		       "{\"a\":" W "}}}",
+	    "[1,{\"a\":2}]", "(1(*))");
+	expect_secrets("{\"patternProperties\":{\"^p\":" W "}}",
+	    "{\"pw\":1,\"q\":2}", "(*2)");
+	expect_secrets("{\"properties\":{\"a\":true},\"patternProperties\":"
+		       "{\"^b\":true},\"additionalProperties\":" W "}",
+	    "{\"a\":1,\"b\":2,\"c\":3}", "(12*)");
+	expect_secrets("{\"$ref\":\"#/$defs/s\",\"$defs\":{\"s\":"
+		       "{\"properties\":{\"k\":" W ",\"n\":{\"$ref\":"
+		       "\"#/$defs/s\"}}}}}",
+	    "{\"n\":{\"n\":{\"k\":1}},\"x\":2}", "(((*))2)");
+	expect_secrets("{\"anyOf\":[{\"properties\":{\"a\":" W "}},"
+		       "{\"type\":\"object\"}]}",
+	    "{\"a\":1}", "(*)");
+	expect_secrets("{\"oneOf\":[true],\"allOf\":[{\"properties\":"
+		       "{\"a\":" W "}}]}",
+	    "{\"a\":1}", "(*)");
+	expect_secrets("{\"if\":true,\"then\":{\"properties\":{\"a\":" W
+		       "}},\"else\":{\"properties\":{\"b\":" W "}}}",
+	    "{\"a\":1,\"b\":2}", "(**)");
+	expect_secrets("{\"dependentSchemas\":{\"a\":{\"properties\":{\"b\":" W
+		       "}}}}",
+	    "{\"a\":1,\"b\":2}", "(1*)");
+	expect_secrets("{\"$ref\":\"#\"}", "1", "");
+	expect_refused("{\"writeOnly\":1}", SCHEMA_ERROR_MALFORMED,
+	    "/writeOnly: \"writeOnly\" must be a boolean");
+	expect(login, "{\"password\":\"geheim\"}",
+	    "/password: the value is secret, and not as the schema wants it");
+	expect(login, "{\"pin\":12345}",
+	    "/pin: the value is secret, and not as the schema wants it");
+	expect(login, "{\"pin\":12.5}",
+	    "/pin: the value is secret, and not as the schema wants it");
+	expect(login, "{\"pasword\":\"geheim\"}",
+	    "unknown field \"pasword\" (did you mean \"password\"?)");
+	expect("{\"properties\":{\"a\":{\"writeOnly\":true,\"properties\":{"
+	       "\"b\":true},\"additionalProperties\":false}}}",
+	    "{\"a\":{\"geheim\":1}}",
+	    "/a: the value is secret, and not as the schema wants it");
+	expect("{\"anyOf\":[{\"type\":\"null\"},{\"properties\":{\"a\":{"
+	       "\"writeOnly\":true,\"maximum\":1}}}]}",
+	    "{\"a\":2}",
+	    "/a: the value is secret, and not as the schema wants it");
+}
+
 int
 main(void)
 {
+	test_secrets();
 	test_messages();
 	test_refusals();
 	test_budgets();
