@@ -4,6 +4,8 @@ cell_cell_SOURCES = \
 	cell/caps.c \
 	cell/caps.h \
 	cell/fds.h \
+	cell/feed.c \
+	cell/feed.h \
 	cell/flags.c \
 	cell/flags.h \
 	cell/main.c \

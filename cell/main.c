@@ -23,6 +23,7 @@
 
 #include "cell/caps.h"
 #include "cell/fds.h"
+#include "cell/feed.h"
 #include "cell/sandbox.h"
 #include "cell/start.h"
 #include "common/clock.h"
@@ -38,6 +39,7 @@ struct cell {
 	pid_t browser;           /* 0: none, or already gone */
 	unsigned int generation; /* of the worker: how many were before it */
 	int sigfd;
+	struct feed feed;       /* of the worker's secrets */
 	int64_t check_until_ms; /* an answer to CHECK is due by then; 0: none */
 };
 
@@ -91,6 +93,8 @@ cell_prepare(struct cell *cell)
 		cell_fail("descriptor too many", EBADF);
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGCHLD);
+	/* Of the pipe to a worker that is gone; nobody reads about it. */
+	sigaddset(&mask, SIGPIPE);
 	if (sigprocmask(SIG_SETMASK, &mask, NULL) == -1)
 		cell_fail("sigprocmask", errno);
 	cell->sigfd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -107,11 +111,16 @@ cell_is_kept(const struct cell *cell)
 static void
 cell_start_worker(struct cell *cell)
 {
-	int error;
+	int error, secrets;
 
-	error = start_worker(&cell->start, cell->generation, &cell->worker);
+	error = feed_open(&cell->feed, &secrets);
+	if (error != 0)
+		cell_fail("pipe of the worker", error);
+	error = start_worker(
+	    &cell->start, cell->generation, secrets, &cell->worker);
 	if (error != 0)
 		cell_fail("fork of the worker", error);
+	close(secrets);
 	close(CELL_FD_WORKER_IPC);
 }
 
@@ -257,6 +266,10 @@ cell_obey(struct cell *cell)
 		if (cell->worker != 0)
 			kill(cell->worker, SIGKILL);
 		break;
+	case LAUNCH_SECRET_FEED:
+		if (!feed_begin(&cell->feed, fds[0]))
+			fd_close(&fds[0]);
+		break;
 	default:
 		_exit(1);
 	}
@@ -266,10 +279,11 @@ static _Noreturn void
 cell_loop(struct cell *cell)
 {
 	struct pollfd p[] = { { CELL_FD_LAUNCHER, POLLIN, 0 },
-		{ cell->sigfd, POLLIN, 0 } };
+		{ cell->sigfd, POLLIN, 0 }, { -1, POLLOUT, 0 } };
 
 	for (;;) {
-		if (poll(p, 2, cell->check_until_ms ? CHECK_AGAIN_MS : -1) ==
+		p[2].fd = feed_waits(&cell->feed) ? cell->feed.to : -1;
+		if (poll(p, 3, cell->check_until_ms ? CHECK_AGAIN_MS : -1) ==
 			-1 &&
 		    errno != EINTR)
 			_exit(1);
@@ -277,6 +291,8 @@ cell_loop(struct cell *cell)
 			cell_reap(cell);
 		if (p[0].revents != 0)
 			cell_obey(cell);
+		if (p[2].revents != 0)
+			feed_go(&cell->feed);
 		cell_check(cell);
 	}
 }
@@ -290,6 +306,7 @@ main(void)
 	int error;
 
 	log_init("cell", LOGL_INFO);
+	feed_init(&cell.feed);
 	cell_prepare(&cell);
 	error = launch_recv(CELL_FD_LAUNCHER, LAUNCH_TO_CELL, &m, NULL);
 	if (error == EPIPE)

@@ -101,21 +101,9 @@ child_give_up(const char *name, int error)
 	_exit(EXIT_NO_EXEC);
 }
 
-/* A pipe without a writer: the worker's secrets, of which there are none. */
-static int
-empty_pipe(int *ret_fd)
-{
-	int p[2];
-
-	if (pipe2(p, O_CLOEXEC) == -1)
-		return errno;
-	close(p[1]);
-	*ret_fd = p[0];
-	return 0;
-}
-
 static _Noreturn void
-become_worker(const struct launch_start *start, unsigned int generation)
+become_worker(
+    const struct launch_start *start, unsigned int generation, int secrets)
 {
 	char number[16];
 	const char *const first[] = { "workerd", NULL };
@@ -123,13 +111,11 @@ become_worker(const struct launch_start *start, unsigned int generation)
 		NULL };
 	const char *const describe[] = { "workerd", "--describe", NULL };
 	int fds[WORKER_FDS] = { 0, 1, 2, CELL_FD_WORKER_IPC,
-		CELL_FD_WORKER_CDP_IN, CELL_FD_WORKER_CDP_OUT, -1 };
+		CELL_FD_WORKER_CDP_IN, CELL_FD_WORKER_CDP_OUT, secrets };
 	int program, error;
 
 	program = fcntl(CELL_FD_WORKER_PROGRAM, F_DUPFD_CLOEXEC, FD_ASIDE);
-	error = program == -1 ? errno : empty_pipe(&fds[WORKER_FDS - 1]);
-	if (error == 0)
-		error = child_fds(fds, WORKER_FDS);
+	error = program == -1 ? errno : child_fds(fds, WORKER_FDS);
 	if (error == 0)
 		error = child_confine(start, start->worker_uid);
 	if (error != 0)
@@ -187,15 +173,15 @@ become_browser(const struct launch_start *start)
 }
 
 int
-start_worker(
-    const struct launch_start *start, unsigned int generation, pid_t *ret_pid)
+start_worker(const struct launch_start *start, unsigned int generation,
+    int secrets, pid_t *ret_pid)
 {
 	pid_t pid = fork();
 
 	if (pid == -1)
 		return errno;
 	if (pid == 0)
-		become_worker(start, generation);
+		become_worker(start, generation, secrets);
 	*ret_pid = pid;
 	return 0;
 }

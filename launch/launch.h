@@ -85,6 +85,7 @@
 #define LAUNCH_WORKER_SLOTS  24
 #define LAUNCH_BROWSER_SLOTS 32
 #define LAUNCH_SETTLE_MS     1000
+#define LAUNCH_SECRETS_MAX   256 /* runs whose secrets are kept at a time */
 
 /* Order of the descriptors of READY; WORKER_READY has the first only. */
 enum {

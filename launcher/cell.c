@@ -160,13 +160,13 @@ cell_say_reaped(struct cell *c, int status)
 }
 
 void
-cell_order(struct cell *c, enum launch_type type)
+cell_order(struct cell *c, enum launch_type type, const int *fd)
 {
 	struct launch_msg m;
 	int error;
 
 	launch_msg_init(&m, type, 0);
-	error = launch_send(c->run.sock, LAUNCH_TO_CELL, &m, NULL);
+	error = launch_send(c->run.sock, LAUNCH_TO_CELL, &m, fd);
 	if (error != 0)
 		cell_break(c, error);
 }

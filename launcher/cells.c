@@ -197,7 +197,7 @@ cells_obey_about(struct cells *t, const struct launch_msg *m)
 		cell_next_worker(c, &m->u.worker);
 		return 0;
 	default:
-		cell_order(c, (enum launch_type)m->type);
+		cell_order(c, (enum launch_type)m->type, NULL);
 		return 0;
 	}
 }
@@ -241,6 +241,19 @@ cells_obey(struct cells *t, const struct launch_msg *m)
 	default:
 		return EPROTO;
 	}
+}
+
+void
+cells_feed(struct cells *t, uint32_t cell_id, int fd)
+{
+	struct cell *c = cells_find(t, cell_id);
+
+	if (c == NULL)
+		return;
+	if (fd == -1)
+		cell_kill(c);
+	else
+		cell_order(c, LAUNCH_SECRET_FEED, &fd);
 }
 
 void

@@ -28,6 +28,11 @@ void cells_free(struct cells **);
  */
 int cells_obey(struct cells *, const struct launch_msg *);
 /*
+ * Has fd (borrowed; -1: it could not be opened, which ends the cell) copied
+ * to the worker of a cell.
+ */
+void cells_feed(struct cells *, uint32_t cell_id, int fd);
+/*
  * Kills all of them; their ends are reported to nobody, since those who asked
  * for them are gone.
  */

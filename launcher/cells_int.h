@@ -54,8 +54,11 @@ void cell_kill(struct cell *);
 void cell_read(struct cell *);
 /* It was waited for, with that status. */
 void cell_say_reaped(struct cell *, int status);
-/* Has it do what it does by itself: check, kill its worker. */
-void cell_order(struct cell *, enum launch_type);
+/*
+ * Has it do what it does by itself: check, kill its worker, feed it with fd
+ * (NULL for the others), which stays open.
+ */
+void cell_order(struct cell *, enum launch_type, const int *fd);
 /* Only when the former worker has ended. */
 void cell_next_worker(struct cell *, const struct launch_worker *);
 

@@ -26,6 +26,8 @@ launcher_browsertaskd_SOURCES = \
 	launcher/programs.h \
 	launcher/reload.c \
 	launcher/reload.h \
+	launcher/secrets.c \
+	launcher/secrets.h \
 	launcher/sockets.c \
 	launcher/sockets.h \
 	launcher/spawn.c \

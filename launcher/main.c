@@ -6,6 +6,7 @@
  * network, the run store or a byte of a client.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@
 #include "launcher/options.h"
 #include "launcher/programs.h"
 #include "launcher/reload.h"
+#include "launcher/secrets.h"
 #include "launcher/sockets.h"
 #include "launcher/supervise.h"
 #include "launcher/uidblock.h"
@@ -42,6 +44,7 @@ struct instance {
 	struct event *on_signal;
 	struct event *on_grace;
 	struct cells *cells;
+	struct secrets *secrets;
 	struct supervise *supervise;
 	int sigfd;
 	bool terminal; /* started in one */
@@ -133,11 +136,31 @@ on_grace(evutil_socket_t fd, short what, void *arg)
 	instance_settle(in);
 }
 
+/* Secrets that were lost are an end of file: the worker finds none. */
 static int
-on_message(void *arg, const struct launch_msg *m)
+instance_give(struct instance *in, const struct launch_msg *m)
+{
+	int kept = secrets_find(in->secrets, &m->u.secret.run);
+	int null = kept == -1 ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
+
+	cells_feed(in->cells, m->cell_id, kept == -1 ? null : kept);
+	fd_close(&null);
+	return 0;
+}
+
+static int
+on_message(void *arg, const struct launch_msg *m, int fd)
 {
 	struct instance *in = arg;
 
+	if (m->type == LAUNCH_SECRET)
+		return secrets_keep(in->secrets, &m->u.secret.run, fd);
+	if (m->type == LAUNCH_SECRET_GIVE)
+		return instance_give(in, m);
+	if (m->type == LAUNCH_SECRET_DROP) {
+		secrets_drop(in->secrets, &m->u.secret.run);
+		return 0;
+	}
 	if (m->type != LAUNCH_SERVING)
 		return cells_obey(in->cells, m);
 	in->serving = true;
@@ -152,6 +175,7 @@ on_supervisord_ended(void *arg)
 	struct instance *in = arg;
 
 	cells_kill_all(in->cells);
+	secrets_clear(in->secrets);
 	instance_settle(in);
 }
 
@@ -257,10 +281,11 @@ instance_events(struct instance *in, const struct cells_callbacks *cells,
 	    event_new(in->base, in->sigfd, EV_READ | EV_PERSIST, on_signal, in);
 	in->on_grace = evtimer_new(in->base, on_grace, in);
 	in->cells = cells_new(in->base, &in->env, cells);
+	in->secrets = secrets_new();
 	in->supervise = supervise_new(
 	    in->base, &in->env, &in->options, &in->sockets, supervise);
 	if (in->on_signal == NULL || in->on_grace == NULL ||
-	    in->cells == NULL || in->supervise == NULL ||
+	    in->cells == NULL || in->secrets == NULL || in->supervise == NULL ||
 	    event_add(in->on_signal, NULL) == -1)
 		return ENOMEM;
 	return 0;
@@ -272,6 +297,7 @@ instance_close(struct instance *in)
 	sockets_unlink(&in->sockets, &in->dirs);
 	supervise_free(&in->supervise);
 	cells_free(&in->cells);
+	secrets_free(&in->secrets);
 	event_free(in->on_signal);
 	event_free(in->on_grace);
 	event_base_free(in->base);

@@ -71,10 +71,10 @@ static void
 on_sock(evutil_socket_t fd, short what, void *arg)
 {
 	struct supervise *s = arg;
+	int fds[LAUNCH_MAX_FDS], error;
 	struct launch_msg m;
-	int error;
 
-	error = launch_recv(s->sock, LAUNCH_FROM_SUPERVISORD, &m, NULL);
+	error = launch_recv(s->sock, LAUNCH_FROM_SUPERVISORD, &m, fds);
 	if (error == EAGAIN)
 		return;
 	if (error == EPIPE) {
@@ -85,7 +85,7 @@ on_sock(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	if (error == 0)
-		error = s->cb->message(s->cb->arg, &m);
+		error = s->cb->message(s->cb->arg, &m, fds[0]);
 	if (error != 0 && s->sock != -1)
 		link_break(s, "broken link", error);
 }

@@ -12,8 +12,11 @@
 struct supervise;
 
 struct supervise_callbacks {
-	/* A message of supervisord's; an errno value breaks the link. */
-	int (*message)(void *, const struct launch_msg *);
+	/*
+	 * A message of supervisord's; an errno value breaks the link. fd, the
+	 * receiver's, is what came with it, or -1.
+	 */
+	int (*message)(void *, const struct launch_msg *, int fd);
 	/* It ended: nobody is left who knows the cells. */
 	void (*ended)(void *);
 	/* It will not be started again; the launcher's exit code. */

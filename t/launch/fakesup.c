@@ -6,6 +6,8 @@
  *   worker ID (the next one) | killworker ID | forget PROFILE
  *   known PROFILE | purge
  *   kill ID | check ID | tell ID TEXT (a packet for the worker) | garbage
+ *   secret RUN LENGTH TEXT (so long with x behind it) | give ID RUN | drop RUN
+ *   unsealed RUN (something that is no sealed memfd)
  *   who | exit STATUS | deaf (ignores SIGTERM)
  *
  *   ready ID KIND | sandbox ID RENDERERS SECCOMP DEPTH NNP
@@ -20,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -45,10 +48,80 @@ static int ncells;
 static FILE *out;
 
 static void
+send_msg_fd(const struct launch_msg *m, const int *fd)
+{
+	if (launch_send(FD_LAUNCH, LAUNCH_FROM_SUPERVISORD, m, fd) != 0)
+		exit(1);
+}
+
+static void
 send_msg(const struct launch_msg *m)
 {
-	if (launch_send(FD_LAUNCH, LAUNCH_FROM_SUPERVISORD, m, NULL) != 0)
-		exit(1);
+	send_msg_fd(m, NULL);
+}
+
+static void
+secret_init(struct launch_msg *m, enum launch_type type, const char *run)
+{
+	launch_msg_init(m, type, 0);
+	if (!ulid_parse(run, &m->u.secret.run))
+		exit(2);
+}
+
+static void
+do_secret(const char *args)
+{
+	char run[64], text[64], bytes[65536];
+	struct launch_msg m;
+	unsigned int len;
+	int fd = memfd_create("secrets", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (sscanf(args, "%63s %u %63s", run, &len, text) != 3 ||
+	    len > sizeof(bytes) || len < strlen(text))
+		exit(2);
+	memset(bytes, 'x', sizeof(bytes));
+	memcpy(bytes, text, strlen(text));
+	if (fd == -1 || fd_write_all(fd, bytes, len) != 0 ||
+	    fcntl(fd, F_ADD_SEALS,
+		F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) == -1)
+		exit(2);
+	secret_init(&m, LAUNCH_SECRET, run);
+	send_msg_fd(&m, &fd);
+	close(fd);
+}
+
+static void
+do_unsealed(const char *run)
+{
+	struct launch_msg m;
+	int fd = memfd_create("open", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	secret_init(&m, LAUNCH_SECRET, run);
+	send_msg_fd(&m, &fd);
+	close(fd);
+}
+
+static void
+do_give(const char *args)
+{
+	char run[64];
+	unsigned int id;
+	struct launch_msg m;
+
+	if (sscanf(args, "%u %63s", &id, run) != 2)
+		exit(2);
+	secret_init(&m, LAUNCH_SECRET_GIVE, run);
+	m.cell_id = id;
+	send_msg(&m);
+}
+
+static void
+do_drop(const char *run)
+{
+	struct launch_msg m;
+
+	secret_init(&m, LAUNCH_SECRET_DROP, run);
+	send_msg(&m);
 }
 
 static void
@@ -145,6 +218,14 @@ obey(char *line)
 		do_simple(LAUNCH_PURGE, "0");
 	else if (strncmp(line, "tell ", 5) == 0)
 		do_tell(line + 5);
+	else if (strncmp(line, "secret ", 7) == 0)
+		do_secret(line + 7);
+	else if (strncmp(line, "unsealed ", 9) == 0)
+		do_unsealed(line + 9);
+	else if (strncmp(line, "give ", 5) == 0)
+		do_give(line + 5);
+	else if (strncmp(line, "drop ", 5) == 0)
+		do_drop(line + 5);
 	else if (strcmp(line, "garbage") == 0)
 		send(FD_LAUNCH, line, 7, 0);
 	else if (strcmp(line, "who") == 0)

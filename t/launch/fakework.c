@@ -7,6 +7,7 @@
  *   who         "me UID GID GROUPS NNP PID FDS"
  *   see PATH    "seen N": entries of a directory, -1 when it cannot be read
  *   caps        "caps N": the capabilities it has, as the kernel shows them
+ *   secrets     "secrets N TEXT": all that comes through that pipe
  *   exit N      ends
  */
 #include <dirent.h>
@@ -88,6 +89,24 @@ say_seen(const char *path)
 	say("seen %d\n", n - 2);
 }
 
+/* Waits for the end of the pipe; its first bytes are shown. */
+static void
+say_secrets(void)
+{
+	static char text[65536 + 1];
+	struct pollfd p = { FD_SECRETS, POLLIN, 0 };
+	size_t len = 0;
+	ssize_t n = 0;
+
+	do {
+		poll(&p, 1, -1);
+		n = read(FD_SECRETS, text + len, sizeof(text) - 1 - len);
+		len += n > 0 ? (size_t)n : 0;
+	} while (n > 0);
+	text[len] = '\0';
+	say("secrets %zu %.40s\n", len, text);
+}
+
 static void
 obey(void)
 {
@@ -106,6 +125,8 @@ obey(void)
 		say_seen(line + 4);
 	} else if (strcmp(line, "caps") == 0) {
 		say_caps();
+	} else if (strcmp(line, "secrets") == 0) {
+		say_secrets();
 	} else if (strncmp(line, "exit ", 5) == 0) {
 		exit((int)strtol(line + 5, NULL, 10));
 	}
@@ -138,7 +159,8 @@ main(int argc, char **argv)
 		{ FD_CDP_IN, POLLIN, 0 } };
 	char byte;
 
-	if (fcntl(FD_NEXT, F_GETFD) != -1 || read(FD_SECRETS, &byte, 1) != 0)
+	if (fcntl(FD_NEXT, F_GETFD) != -1 || fd_set_nonblock(FD_SECRETS) != 0 ||
+	    read(FD_SECRETS, &byte, 1) != -1)
 		return 100;
 	say("hello %s%s%s\n", argc > 1 ? argv[1] : "run", argc > 2 ? " " : "",
 	    argc > 2 ? argv[2] : "");

@@ -650,6 +650,51 @@ sub test_careless_parent {
 	is($i->stop, 0, 'stop');
 }
 
+# What a worker without browser gets through its secrets pipe.
+sub secrets_of {
+	my ($t, $id, $run) = @_;
+
+	$t->up($id, DESCRIBE, worker => $id);
+	$t->say("give $id $run");
+	$t->say("tell $id secrets");
+	return $t->expect(qr/^worker $id (secrets .*)/);
+}
+
+sub test_secrets {
+	my ($mode) = @_;
+	my $i = instance(mode => $mode)->start;
+	my $t = Talk->new($i);
+	my ($a, $b, $c) = map { SESSION . $_ } 'A' .. 'C';
+
+	$t->say("secret $a 9 geheim");
+	$t->say("secret $b 65536 lang");
+	is((secrets_of($t, 1, $a))[0], 'secrets 9 geheimxxx',
+	    'a worker gets the secrets of its run');
+	is((secrets_of($t, 2, $b))[0], 'secrets 65536 lang' . 'x' x 36,
+	    'as many as there may be');
+	is((secrets_of($t, 3, $a))[0], 'secrets 9 geheimxxx',
+	    'so does the worker of a further attempt');
+	is((secrets_of($t, 4, $c))[0], 'secrets 0 ',
+	    'a run without any finds an end');
+	$t->say("drop $a");
+	is((secrets_of($t, 5, $a))[0], 'secrets 0 ', 'so does one dropped');
+	is((secrets_of($t, 6, $b))[0], 'secrets 65536 lang' . 'x' x 36,
+	    'others are still there');
+	$t->say("secret $c 4 abcd");
+	$t->say("secret $c 4 efgh");
+	is((secrets_of($t, 7, $c))[0], 'secrets 4 efgh', 'the last count');
+	$t->say("give 99 $b");
+	my $was = supervisord($i);
+	$t->say("unsealed $a");
+	wait_until(10, sub { !-d "/proc/$was" });
+	like($i->log, qr/supervisord: broken link/,
+	    'what is no sealed memfd breaks the link');
+	$t = Talk->new($i);
+	is((secrets_of($t, 1, $b))[0], 'secrets 0 ',
+	    'a restart of supervisord loses all of them');
+	is($i->stop, 0, 'stop');
+}
+
 # One user namespace is allowed, and the launcher is in it.
 sub test_no_namespaces {
 	my $i = instance();
@@ -669,7 +714,8 @@ for my $mode (modes()) {
 	for my $test ([ cell => \&test_cell ], [ deaths => \&test_deaths ],
 	    [ kept => \&test_kept ], [ restart => \&test_restart_after_kill ],
 	    [ damping => \&test_damping ], [ systemd => \&test_systemd ],
-	    [ careless => \&test_careless_parent ]) {
+	    [ careless => \&test_careless_parent ],
+	    [ secrets => \&test_secrets ]) {
 		subtest "$mode: $test->[0]" => sub { $test->[1]->($mode) };
 	}
 }
