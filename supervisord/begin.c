@@ -35,7 +35,7 @@ send_begin(struct task *t)
 	ipc_set_bool(&p, F_KEEP, false);
 	ipc_set_bool(&p, F_TAKEOVER, false);
 	ipc_set_bool(&p, F_STATE, false);
-	ipc_set_bool(&p, F_SECRETS, false);
+	ipc_set_bool(&p, F_SECRETS, t->secrets);
 	ipc_set_str(&p, F_TRUST, trust_level_name(t->rec.trust));
 	return worker_send(t->worker, &p);
 }
@@ -122,6 +122,8 @@ begin_run(struct task *t)
 	store_read_end(store);
 	if (!good)
 		return false;
+	if (t->secrets)
+		worker_give_secrets(t->worker, &t->rec.id);
 	worker_set_running(t->worker);
 	ipc_params_init(&p, MSG_W_RUN_GO);
 	return worker_send(t->worker, &p);

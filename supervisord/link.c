@@ -30,6 +30,7 @@ struct link_cell {
 struct order {
 	STAILQ_ENTRY(order) entry;
 	struct launch_msg msg;
+	int fd; /* goes with it, or -1 */
 };
 
 struct link {
@@ -84,13 +85,14 @@ link_flush(struct link *l)
 	int error;
 
 	while (l->fd != -1 && (o = STAILQ_FIRST(&l->orders)) != NULL) {
-		error =
-		    launch_send(l->fd, LAUNCH_FROM_SUPERVISORD, &o->msg, NULL);
+		error = launch_send(l->fd, LAUNCH_FROM_SUPERVISORD, &o->msg,
+		    o->fd == -1 ? NULL : &o->fd);
 		if (error == EAGAIN) {
 			event_add(l->writable, NULL);
 			return;
 		}
 		STAILQ_REMOVE_HEAD(&l->orders, entry);
+		fd_close(&o->fd);
 		free(o);
 		if (error != 0)
 			link_break(l, strerror(error));
@@ -105,6 +107,7 @@ link_order(struct link *l, const struct launch_msg *msg)
 	if (l->fd == -1 || (o = malloc(sizeof(*o))) == NULL)
 		return false;
 	o->msg = *msg;
+	o->fd = -1;
 	STAILQ_INSERT_TAIL(&l->orders, o, entry);
 	event_add(l->writable, NULL);
 	return true;
@@ -233,6 +236,7 @@ link_free(struct link **link)
 		link_unlist(l, LIST_FIRST(&l->cells));
 	while ((o = STAILQ_FIRST(&l->orders)) != NULL) {
 		STAILQ_REMOVE_HEAD(&l->orders, entry);
+		fd_close(&o->fd);
 		free(o);
 	}
 	if (l->readable != NULL)
@@ -406,4 +410,41 @@ void
 link_serving(struct link *l)
 {
 	link_order_simple(l, LAUNCH_SERVING, 0);
+}
+
+static bool
+link_order_secret(struct link *l, enum launch_type type, uint32_t cell_id,
+    const struct ulid *run)
+{
+	struct launch_msg msg;
+
+	launch_msg_init(&msg, type, cell_id);
+	msg.u.secret.run = *run;
+	if (link_order(l, &msg))
+		return true;
+	log_err("%s could not be ordered", launch_type_name(type));
+	return false;
+}
+
+void
+link_secret(struct link *l, const struct ulid *run, int *fd)
+{
+	if (link_order_secret(l, LAUNCH_SECRET, 0, run))
+		STAILQ_LAST(&l->orders, order, entry)->fd = *fd;
+	else
+		fd_close(fd);
+	*fd = -1;
+}
+
+void
+link_secret_give(struct link *l, uint32_t cell_id, const struct ulid *run)
+{
+	if (link_find(l, cell_id) != NULL)
+		link_order_secret(l, LAUNCH_SECRET_GIVE, cell_id, run);
+}
+
+void
+link_secret_drop(struct link *l, const struct ulid *run)
+{
+	link_order_secret(l, LAUNCH_SECRET_DROP, 0, run);
 }

@@ -58,6 +58,14 @@ void link_kill_worker(struct link *, uint32_t cell_id);
 void link_forget(struct link *, const struct ulid *session);
 void link_known(struct link *, const struct ulid *session);
 void link_purge(struct link *);
+/*
+ * Hands the launcher what only the worker of that run may read; takes *fd and
+ * sets it to -1. If it gets lost on the way, that worker will say so.
+ */
+void link_secret(struct link *, const struct ulid *run, int *fd);
+/* Has it fed to the worker of a cell. */
+void link_secret_give(struct link *, uint32_t cell_id, const struct ulid *run);
+void link_secret_drop(struct link *, const struct ulid *run);
 /* Tells the launcher that clients are being served. */
 void link_serving(struct link *);
 

@@ -30,6 +30,8 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/envelope.h \
 	supervisord/feed.c \
 	supervisord/feed.h \
+	supervisord/inputs.c \
+	supervisord/inputs.h \
 	supervisord/intake.c \
 	supervisord/intake.h \
 	supervisord/intake_int.h \
@@ -65,6 +67,8 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/runjson.h \
 	supervisord/sched.c \
 	supervisord/sched.h \
+	supervisord/secrets.c \
+	supervisord/secrets.h \
 	supervisord/share.c \
 	supervisord/share.h \
 	supervisord/spares.c \

@@ -14,6 +14,7 @@
 #include "supervisord/recover.h"
 #include "supervisord/registry.h"
 #include "supervisord/reply.h"
+#include "supervisord/secrets.h"
 #include "supervisord/sup.h"
 #include "supervisord/task.h"
 
@@ -111,8 +112,12 @@ recover_tasks(struct sup *sup, const struct recovered *r)
 		log_info("%s: found %s, attempt %u", t->name,
 		    run_status_name(t->rec.status), t->rec.attempt);
 		if (t->rec.status == RUN_RUNNING)
-			task_fail_running(t, ERR_SUPERVISOR_RESTART,
+			task_fail(t, ERR_SUPERVISOR_RESTART,
 			    "the service restarted while the run was active");
+		else if (secrets_needed(sup, &t->rec))
+			task_fail(t, ERR_SECRET_LOST,
+			    "the secret inputs of the run did not outlive a "
+			    "restart of the service");
 	}
 	return true;
 }

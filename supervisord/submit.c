@@ -10,12 +10,13 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "json/canon.h"
 #include "storage/idem.h"
 #include "storage/store.h"
 #include "supervisord/change.h"
 #include "supervisord/client.h"
 #include "supervisord/options.h"
+#include "supervisord/inputs.h"
+#include "supervisord/link.h"
 #include "supervisord/query.h"
 #include "supervisord/registry.h"
 #include "supervisord/submit.h"
@@ -42,8 +43,8 @@ struct submission {
 	char name[ID_CHARS + 1];
 	struct refusal refusal; /* of a new run; a known key is answered */
 	uint8_t params[32];
-	struct json_doc *inputs, *option_doc;
-	struct buf inputs_text;
+	struct json_doc *option_doc;
+	struct inputs inputs;
 	/* Set by the guard. */
 	struct ulid known;
 	bool mismatch;
@@ -57,9 +58,10 @@ submission_free(struct submission **submission)
 
 	if (s == NULL)
 		return;
-	json_doc_free(&s->inputs);
 	json_doc_free(&s->option_doc);
-	buf_clear(&s->inputs_text);
+	if (s->inputs.secrets_fd != -1)
+		s->sup->secrets--;
+	inputs_clear(&s->inputs);
 	free(s);
 	*submission = NULL;
 }
@@ -94,97 +96,36 @@ check_template(
 }
 
 static bool
-check_document(const void *json, size_t len, size_t max, const char *name,
-    struct json_doc **ret, struct refusal *r)
-{
-	struct json_limits limits = { max, LIMIT_JSON_DEPTH };
-	struct json_error error;
-
-	if (json_parse(json, len, &limits, JSON_DUP_ERROR, ret, &error))
-		return true;
-	return refuse(r, ERR_INVALID_PARAMETER, "/%s: %s (line %u, column %u)",
-	    name, error.message, error.line, error.column);
-}
-
-static bool
 check_options(struct submission *s, const struct ipc_params *p)
 {
 	size_t len;
 	const void *json = ipc_bin(p, F_OPTIONS, &len);
 
 	if (json != NULL &&
-	    !check_document(json, len, LIMIT_OPTIONS_BYTES, "options",
+	    !document_read(json, len, LIMIT_OPTIONS_BYTES, "options", 0,
 		&s->option_doc, &s->refusal))
 		return false;
 	return options_read(json_root(s->option_doc), &s->options, &s->refusal);
 }
 
-/*
- * inputs.trace_id is the caller's trace id, no input of the template: it is
- * taken out, and used when it is a valid one.
- */
-static bool
-take_trace_id(struct submission *s)
-{
-	struct json_val root = json_root(s->inputs);
-	char text[STORE_TRACE_CHARS + 1];
-	struct json_writer w;
-	struct json_iter it;
-
-	buf_init(&s->inputs_text, LIMIT_INPUT_BYTES);
-	json_writer_init(&w, &s->inputs_text);
-	json_write_begin_object(&w);
-	for (it = json_iter(root); json_iter_next(&it);) {
-		char *key;
-		size_t len;
-
-		if (json_str_eq(it.key, "trace_id")) {
-			if (s->options.trace_id[0] == '\0' &&
-			    json_str_copy(it.val, text, sizeof(text)) &&
-			    options_trace_valid(text))
-				strlcpy(s->options.trace_id, text,
-				    sizeof(s->options.trace_id));
-			continue;
-		}
-		key = json_str_dup(it.key, &len);
-		if (key == NULL)
-			return refuse(&s->refusal, ERR_INTERNAL, "no memory");
-		json_write_keyn(&w, key, len);
-		json_write_val(&w, it.val);
-		free(key);
-	}
-	json_write_end_object(&w);
-	return json_writer_finish(&w) ||
-	    refuse(&s->refusal, ERR_INVALID_PARAMETER,
-		"/inputs: more than %u bytes", LIMIT_INPUT_BYTES);
-}
-
 static bool
 check_inputs(struct submission *s, const struct ipc_params *p)
 {
-	struct refusal *r = &s->refusal;
-	struct schema_error error;
-	char text[sizeof(r->message)];
 	size_t len;
 	const void *json = ipc_bin(p, F_INPUTS, &len);
 
-	if (!check_document(
-		json, len, LIMIT_INPUT_BYTES, "inputs", &s->inputs, r))
+	return inputs_read(
+	    &s->inputs, s->template, json, len, &s->options, &s->refusal);
+}
+
+static bool
+seal_inputs(struct submission *s)
+{
+	if (!inputs_seal(&s->inputs, s->template, &s->refusal))
 		return false;
-	if (!json_is_object(json_root(s->inputs)))
-		return refuse(
-		    r, ERR_INVALID_PARAMETER, "/inputs: expected an object");
-	if (!take_trace_id(s))
-		return false;
-	json_doc_free(&s->inputs);
-	if (!check_document(s->inputs_text.data, s->inputs_text.len,
-		LIMIT_INPUT_BYTES, "inputs", &s->inputs, r))
-		return false;
-	if (schema_validate(s->template->inputs, json_root(s->inputs), &error))
-		return true;
-	schema_error_text(&error, text, sizeof(text));
-	return refuse(r, ERR_INVALID_PARAMETER, "/inputs%s%s",
-	    text[0] == '/' ? "" : ": ", text);
+	if (s->inputs.secrets_fd != -1)
+		s->sup->secrets++;
+	return true;
 }
 
 /* What stands against a new run just now, though the submission is right. */
@@ -201,6 +142,10 @@ check_room(struct submission *s)
 		refuse(&s->refusal, ERR_QUEUE_FULL,
 		    "%lld runs are waiting already",
 		    (long long)sup->settings.maxQueuedRuns);
+	else if (sup->secrets > LAUNCH_SECRETS_MAX)
+		refuse(&s->refusal, ERR_QUEUE_FULL,
+		    "%d runs with secrets are live already",
+		    LAUNCH_SECRETS_MAX);
 	else if (!store_space_ok(sup->store, STORE_MIN_FREE_PERCENT,
 		     (uint64_t)sup->settings.minFreeBytes, NULL))
 		refuse(&s->refusal, ERR_STORAGE_FULL,
@@ -219,20 +164,6 @@ make_trace_id(char ret[STORE_TRACE_CHARS + 1])
 		for (size_t i = 0; i < sizeof(random); i++)
 			snprintf(ret + 2 * i, 3, "%02x", random[i]);
 	} while (!options_trace_valid(ret));
-}
-
-static bool
-digest_inputs(struct submission *s)
-{
-	struct buf canon;
-	bool good;
-
-	buf_init(&canon, 2 * LIMIT_INPUT_BYTES);
-	good = json_canon_add(json_root(s->inputs), &canon);
-	if (good)
-		store_digest(s->sup->store, canon.data, canon.len, s->params);
-	buf_clear(&canon);
-	return good || refuse(&s->refusal, ERR_INTERNAL, "no memory");
 }
 
 static void
@@ -266,7 +197,8 @@ make_record(struct submission *s, uid_t uid)
 	strlcpy(
 	    rec->template_version, t->version, sizeof(rec->template_version));
 	rec->status = RUN_QUEUED;
-	rec->mode = options_mode(&s->options, t, json_root(s->inputs), full);
+	rec->mode =
+	    options_mode(&s->options, t, json_root(s->inputs.doc), full);
 	rec->priority = s->options.priority;
 	rec->attempt = 1;
 	rec->created_ms = ulid_time_ms(&rec->id);
@@ -279,7 +211,7 @@ make_record(struct submission *s, uid_t uid)
 		make_trace_id(s->options.trace_id);
 	strlcpy(rec->trace_id, s->options.trace_id, sizeof(rec->trace_id));
 	make_identity(s, uid);
-	return digest_inputs(s);
+	return inputs_digest(&s->inputs, s->sup->store, s->params, &s->refusal);
 }
 
 /* In the transaction: the key decides before a new run does. */
@@ -387,6 +319,19 @@ submit_reject(struct submission *s, enum err_code code, const char *message)
 	watch_free(&s->watch);
 }
 
+static void
+make_task(struct submission *s, const struct run_record *rec)
+{
+	struct task *t = task_new(s->sup, rec);
+
+	if (t == NULL)
+		log_err("%s: no memory: it waits for a restart", s->name);
+	else if (s->inputs.secrets_fd != -1) {
+		t->secrets = true;
+		link_secret(s->sup->link, &rec->id, &s->inputs.secrets_fd);
+	}
+}
+
 static bool
 submit_done(struct sup *sup, struct change *c, int err)
 {
@@ -398,9 +343,7 @@ submit_done(struct sup *sup, struct change *c, int err)
 	if (err == STORE_OK) {
 		log_info("%s: created for uid %u, %s, limit %lld ms", s->name,
 		    s->rec.uid, s->rec.template_id, (long long)s->rec.limit_ms);
-		if (task_new(sup, &c->rec) == NULL)
-			log_err(
-			    "%s: no memory: it waits for a restart", s->name);
+		make_task(s, &c->rec);
 		submit_answer(s, &s->rec.id, false);
 		tasks_pump(sup->tasks);
 	} else if (err == GUARD_KNOWN) {
@@ -433,7 +376,7 @@ submit_write(struct submission *s)
 	json_put_str(&w, "mode", run_mode_name(s->rec.mode));
 	json_write_end_object(&w);
 	good = change_event(c, EVENT_RUN_CREATED, &data) &&
-	    change_doc(c, RUN_DOC_INPUTS, &s->inputs_text);
+	    change_doc(c, RUN_DOC_INPUTS, &s->inputs.text);
 	if (good && json_raw(json_root(s->option_doc), &raw, &len)) {
 		buf_init(&data, LIMIT_OPTIONS_BYTES);
 		good = buf_add(&data, raw, len) &&
@@ -464,9 +407,10 @@ submit_run(struct client *client, uint32_t seq, const struct ipc_params *p)
 	}
 	s->sup = client_sup(client);
 	s->no_wait = !ipc_bool(p, F_WAIT, true);
+	inputs_init(&s->inputs);
 	if (!check_template(s, client_trust(client), p) ||
 	    !check_options(s, p) || !check_inputs(s, p) ||
-	    !make_record(s, client_uid(client))) {
+	    !make_record(s, client_uid(client)) || !seal_inputs(s)) {
 		reply_error(
 		    client, seq, s->refusal.code, NULL, s->refusal.message);
 		submission_free(&s);

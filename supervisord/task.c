@@ -20,6 +20,7 @@
 #include "supervisord/change.h"
 #include "supervisord/feed.h"
 #include "supervisord/intake.h"
+#include "supervisord/link.h"
 #include "supervisord/submit.h"
 #include "supervisord/sup.h"
 #include "supervisord/sweep.h"
@@ -168,11 +169,22 @@ task_set_active(struct task *t, bool active)
 
 /* Ending. */
 
+static void
+task_drop_secrets(struct task *t)
+{
+	if (!t->secrets)
+		return;
+	t->secrets = false;
+	t->sup->secrets--;
+	link_secret_drop(t->sup->link, &t->rec.id);
+}
+
 void
 task_settle(struct task *t)
 {
 	struct tasks *ts = t->sup->tasks;
 
+	task_drop_secrets(t);
 	evtimer_del(t->deadline);
 	task_set_active(t, false);
 	t->stage = TASK_SETTLING;
@@ -204,8 +216,10 @@ task_over(struct task **task)
 }
 
 void
-task_fail_running(struct task *t, enum err_code code, const char *text)
+task_fail(struct task *t, enum err_code code, const char *text)
 {
+	if (t->queue.queued)
+		sched_remove(&t->sup->tasks->queue, &t->queue);
 	t->lost = code;
 	strlcpy(t->lost_text, text, sizeof(t->lost_text));
 	task_settle(t);

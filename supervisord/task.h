@@ -57,6 +57,7 @@ struct task {
 	int64_t spent_before_ms; /* by earlier attempts */
 	uint32_t failed;         /* items */
 	bool active;             /* holds a slot */
+	bool secrets;            /* the launcher keeps some for it */
 	bool text_only;          /* nothing but text is loaded */
 	bool abandoned; /* shutdown: left as it is for the next start */
 	struct watch_list watches;
@@ -87,11 +88,11 @@ void tasks_on_idle(struct tasks *, void (*on_idle)(struct sup *));
 void tasks_stop(struct tasks *);
 
 /*
- * A task for a committed record: queued, or (status running) at once to be
- * settled as failed with this code. NULL when memory ran out.
+ * A task for a committed record: queued, or at once to be settled as failed
+ * with this code: one that was running, or cannot run again. NULL when memory ran out.
  */
 struct task *task_new(struct sup *, const struct run_record *);
-void task_fail_running(struct task *, enum err_code, const char *text);
+void task_fail(struct task *, enum err_code, const char *text);
 /*
  * Persists the intent and ends the run. Does nothing when it was ended
  * already or its outcome is decided.

@@ -16,6 +16,7 @@
 #include "ipc/chan.h"
 #include "model/limits.h"
 #include "storage/store.h"
+#include "supervisord/link.h"
 #include "supervisord/sup.h"
 #include "supervisord/worker_int.h"
 
@@ -149,6 +150,12 @@ worker_send(struct worker *w, const struct ipc_params *p)
 		worker_kill(w, ERR_WORKER_LOST, "the worker does not read");
 	}
 	return false;
+}
+
+void
+worker_give_secrets(struct worker *w, const struct ulid *run)
+{
+	link_secret_give(w->sup->link, w->cell_id, run);
 }
 
 void

@@ -44,6 +44,8 @@ void worker_free(struct worker **);
 
 /* Queues one message; false when the worker cannot be reached any more. */
 bool worker_send(struct worker *, const struct ipc_params *);
+/* After run.begin, which announced them: has the secrets of the run given. */
+void worker_give_secrets(struct worker *, const struct ulid *run);
 /* After run.begin was sent: messages of a run are permitted from here on. */
 void worker_set_running(struct worker *);
 /*

@@ -1,0 +1,145 @@
+/*
+ * inputs: checks the inputs of a submission. Runs in supervisord. They may hold
+ * secrets: they are in wiped buffers only, and what is refused is never quoted
+ * where the schema says that it is one.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/fdio.h"
+#include "json/canon.h"
+#include "json/writer.h"
+#include "model/limits.h"
+#include "storage/store.h"
+#include "supervisord/inputs.h"
+#include "supervisord/secrets.h"
+
+void
+inputs_init(struct inputs *in)
+{
+	memset(in, 0, sizeof(*in));
+	buf_init_secret(&in->text, LIMIT_INPUT_BYTES);
+	in->secrets_fd = -1;
+}
+
+void
+inputs_clear(struct inputs *in)
+{
+	json_doc_free(&in->doc);
+	buf_clear(&in->text);
+	fd_close(&in->secrets_fd);
+}
+
+bool
+document_read(const void *json, size_t len, size_t max, const char *name,
+    unsigned flags, struct json_doc **ret, struct refusal *r)
+{
+	struct json_limits limits = { max, LIMIT_JSON_DEPTH };
+	struct json_error error;
+
+	if (json_parse(json, len, &limits, JSON_DUP_ERROR | flags, ret, &error))
+		return true;
+	return refuse(r, ERR_INVALID_PARAMETER, "/%s: %s (line %u, column %u)",
+	    name, error.message, error.line, error.column);
+}
+
+/*
+ * inputs.trace_id is the caller's trace id, no input of the template: it is
+ * taken out, and used when it is a valid one.
+ */
+static bool
+take_trace_id(struct inputs *in, struct options *o, struct refusal *r)
+{
+	struct json_val root = json_root(in->doc);
+	char text[STORE_TRACE_CHARS + 1];
+	struct json_writer w;
+	struct json_iter it;
+
+	json_writer_init(&w, &in->text);
+	json_write_begin_object(&w);
+	for (it = json_iter(root); json_iter_next(&it);) {
+		char *key;
+		size_t len;
+
+		if (json_str_eq(it.key, "trace_id")) {
+			if (o->trace_id[0] == '\0' &&
+			    json_str_copy(it.val, text, sizeof(text)) &&
+			    options_trace_valid(text))
+				strlcpy(o->trace_id, text, sizeof(o->trace_id));
+			continue;
+		}
+		key = json_str_dup(it.key, &len);
+		if (key == NULL)
+			return refuse(r, ERR_INTERNAL, "no memory");
+		json_write_keyn(&w, key, len);
+		json_write_val(&w, it.val);
+		free(key);
+	}
+	json_write_end_object(&w);
+	return json_writer_finish(&w) ||
+	    refuse(r, ERR_INVALID_PARAMETER, "/inputs: more than %u bytes",
+		LIMIT_INPUT_BYTES);
+}
+
+/* Both documents borrow their bytes: a copy would have to be wiped. */
+bool
+inputs_read(struct inputs *in, const struct template *t, const void *json,
+    size_t len, struct options *o, struct refusal *r)
+{
+	struct schema_error error;
+	char text[sizeof(r->message)];
+
+	if (!document_read(json, len, LIMIT_INPUT_BYTES, "inputs", JSON_BORROW,
+		&in->doc, r))
+		return false;
+	if (!json_is_object(json_root(in->doc)))
+		return refuse(
+		    r, ERR_INVALID_PARAMETER, "/inputs: expected an object");
+	if (!take_trace_id(in, o, r))
+		return false;
+	json_doc_free(&in->doc);
+	if (!document_read(in->text.data, in->text.len, LIMIT_INPUT_BYTES,
+		"inputs", JSON_BORROW, &in->doc, r))
+		return false;
+	if (!secrets_check(t->inputs, json_root(in->doc), r))
+		return false;
+	if (schema_validate(t->inputs, json_root(in->doc), &error))
+		return true;
+	schema_error_text(&error, text, sizeof(text));
+	return refuse(r, ERR_INVALID_PARAMETER, "/inputs%s%s",
+	    text[0] == '/' ? "" : ": ", text);
+}
+
+bool
+inputs_seal(struct inputs *in, const struct template *t, struct refusal *r)
+{
+	struct buf text;
+
+	buf_init(&text, LIMIT_INPUT_BYTES);
+	if (!secrets_take(
+		t->inputs, json_root(in->doc), &text, &in->secrets_fd, r)) {
+		buf_clear(&text);
+		return false;
+	}
+	if (in->secrets_fd == -1)
+		return true;
+	json_doc_free(&in->doc);
+	buf_clear(&in->text);
+	in->text = text;
+	return true;
+}
+
+bool
+inputs_digest(const struct inputs *in, const struct store *store,
+    uint8_t ret_digest[32], struct refusal *r)
+{
+	struct buf canon;
+	bool good;
+
+	buf_init_secret(&canon, 2 * LIMIT_INPUT_BYTES);
+	good = json_canon_add(json_root(in->doc), &canon);
+	if (good)
+		store_digest(store, canon.data, canon.len, ret_digest);
+	buf_clear(&canon);
+	return good || refuse(r, ERR_INTERNAL, "no memory");
+}
