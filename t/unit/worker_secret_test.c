@@ -103,7 +103,8 @@ test_limits(void)
 	if (text == NULL)
 		abort();
 	for (int i = 0; i <= LIMIT_SECRETS; i++)
-		len += (size_t)sprintf(text + len, "%s\"x\"", i ? "," : "[");
+		len +=
+		    (size_t)snprintf(text + len, 8, "%s\"x\"", i ? "," : "[");
 	strcpy(text + len, "]");
 	is_int(feed_all(text), SECRETS_LOST, "too many values");
 	strcpy(text + len - 4, "]");
