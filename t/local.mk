@@ -17,6 +17,7 @@ dist_check_SCRIPTS += \
 	t/scenario/life.t \
 	t/scenario/pages.t \
 	t/scenario/retention.t \
+	t/scenario/taskresult.t \
 	t/scenario/wedged.t
 TESTS += \
 	t/regress/0001-refusals-say-how.t \
@@ -33,6 +34,7 @@ TESTS += \
 	t/scenario/life.t \
 	t/scenario/pages.t \
 	t/scenario/retention.t \
+	t/scenario/taskresult.t \
 	t/scenario/wedged.t
 
 SHORT_TESTS = \
