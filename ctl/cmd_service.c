@@ -87,15 +87,22 @@ show_runs(struct json_val profile)
 }
 
 static void
-show_browser(struct json_val browser)
+show_browser(struct json_val profile)
 {
+	struct json_val browser = json_obj_get(profile, "browser");
 	char *product = text_of(json_obj_get(browser, "product"));
+	int64_t warm = number(profile, "warmCells");
+	char waiting[48] = "";
+
+	if (warm > 0)
+		snprintf(waiting, sizeof(waiting),
+		    ", %" PRId64 " ready for the next run", warm);
 
 	if (product == NULL || product[0] == '\0')
 		show_text("browser", "not seen yet: no run had one");
 	else
-		show_text("browser", "%s, sandbox %s", product,
-		    truth(browser, "confined") ? "on" : "OFF");
+		show_text("browser", "%s, sandbox %s%s", product,
+		    truth(browser, "confined") ? "on" : "OFF", waiting);
 	free(product);
 }
 
@@ -111,7 +118,7 @@ show_status(const struct ctl *ctl, struct json_val profile)
 	show_text("up", "%s, pid %" PRId64 ", start number %" PRId64, up,
 	    number(profile, "pid"), number(profile, "epoch"));
 	show_runs(profile);
-	show_browser(json_obj_get(profile, "browser"));
+	show_browser(profile);
 	show_text("clients", "%" PRId64, number(profile, "clients"));
 	show_text("disk", "%s free, store %s", disk, store);
 	if (truth(profile, "draining"))

@@ -18,6 +18,7 @@ dist_check_SCRIPTS += \
 	t/scenario/pages.t \
 	t/scenario/retention.t \
 	t/scenario/taskresult.t \
+	t/scenario/spares.t \
 	t/scenario/wedged.t
 TESTS += \
 	t/regress/0001-refusals-say-how.t \
@@ -35,6 +36,7 @@ TESTS += \
 	t/scenario/pages.t \
 	t/scenario/retention.t \
 	t/scenario/taskresult.t \
+	t/scenario/spares.t \
 	t/scenario/wedged.t
 
 SHORT_TESTS = \

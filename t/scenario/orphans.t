@@ -20,8 +20,9 @@ srand $seed;
 diag "SEED=$seed";
 $SIG{PIPE} = 'IGNORE';
 
-# Name; moment: the browser answered ('up') or is starting; stopped before;
-# killed, in this order; what has to be gone: the cell, the browser or all.
+# Name; moment: the browser answered ('up') or is starting, or a kept cell has
+# its second worker ('kept') or none ('idle'); stopped before; killed, in this
+# order; what has to be gone: the cell, the browser or all.
 my @ways = (
 	[ 'worker', 'up', '', 'worker', 'cell' ],
 	[ 'cell', 'up', '', 'cell', 'cell' ],
@@ -42,6 +43,15 @@ my @ways = (
 	[ 'cell at the start', 'start', '', 'cell', 'cell' ],
 	[ 'launcher at the start, cell stopped', 'start', 'cell', 'launcher',
 	    'all' ],
+	[ 'cell, kept', 'kept', '', 'cell', 'cell' ],
+	[ 'worker and browser, kept', 'kept', '', 'worker browser', 'cell' ],
+	[ 'supervisord, kept', 'kept', '', 'supervisord', 'cell' ],
+	[ 'launcher, kept and all stopped', 'kept', 'worker browser cell',
+	    'launcher', 'all' ],
+	[ 'browser, kept and idle', 'idle', '', 'browser', 'cell' ],
+	[ 'supervisord, idle and all stopped', 'idle', 'browser cell',
+	    'supervisord', 'cell' ],
+	[ 'launcher, kept and idle', 'idle', '', 'launcher', 'all' ],
 );
 
 sub connect_to {
@@ -88,18 +98,36 @@ sub start_cell {
 	my $sock = connect_to($i);
 	my $lines = lines($sock);
 
-	syswrite $sock, "spawn 1 0 0 1 01ARZ3NDEKTSV4RRFFQ69G5FAV\n";
+	my $kept = $moment =~ /kept|idle/;
+	syswrite $sock, 'spawn 1 0 0 ' . ($kept ? '17' : '1')
+	    . ' 01ARZ3NDEKTSV4RRFFQ69G5FAV' . ($kept ? " p\n" : "\n");
 	if ($moment eq 'start') {
 		sleep rand 0.15;
 		return $sock;
 	}
-	syswrite $sock,
-	    qq(tell 1 cdp {"id":1,"method":"Browser.getVersion"}\n)
-	    if wait_until(10, sub { ($lines->next(10) // '') =~ /^ready 1/ });
-	wait_until(30, sub { ($lines->next(30) // '') =~ /^worker 1 cdp/ })
-	    or die "the browser does not answer\n";
+	answers($sock, $lines) if said($lines, qr/^ready 1/);
+	if ($kept) {
+		syswrite $sock, "tell 1 exit 0\n";
+		said($lines, qr/^worker_exited 1/) or die "it does not end\n";
+	}
+	if ($moment eq 'kept') {
+		syswrite $sock, "worker 1\n";
+		answers($sock, $lines) if said($lines, qr/^worker_ready 1/);
+	}
 	sleep rand 0.05;
 	return $sock;
+}
+
+sub said {
+	my ($lines, $re) = @_;
+	return wait_until(30, sub { ($lines->next(30) // '') =~ $re });
+}
+
+sub answers {
+	my ($sock, $lines) = @_;
+	syswrite $sock,
+	    qq(tell 1 cdp {"id":1,"method":"Browser.getVersion"}\n);
+	said($lines, qr/^worker 1 cdp/) or die "the browser does not answer\n";
 }
 
 sub round {
