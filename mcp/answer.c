@@ -321,12 +321,24 @@ answer_run_change(struct call *c, bool good, const char *json, size_t len)
 	answer_send(&a);
 }
 
+/* Who asks for a number of them gets it. */
+bool
+answer_prepare_bounded(struct call *c)
+{
+	const struct msg_row *row = msg_row(c->tool->msg);
+
+	if (msg_field(row, F_LIMIT) == NULL ||
+	    !ipc_has(&c->req.params, F_LIMIT))
+		ipc_set_int(&c->req.params, F_MAX_BYTES, CALL_ANSWER_BYTES);
+	return true;
+}
+
 bool
 answer_prepare_events(struct call *c)
 {
 	if (!ipc_has(&c->req.params, F_TIMEOUT_MS))
 		ipc_set_int(&c->req.params, F_TIMEOUT_MS, EVENTS_WAIT_MS);
-	return true;
+	return answer_prepare_bounded(c);
 }
 
 void

@@ -28,6 +28,9 @@ void answer_exact(struct call *, bool good, const char *, size_t len);
 void answer_runs(struct call *, bool good, const char *, size_t len);
 void answer_run_change(struct call *, bool good, const char *, size_t len);
 void answer_events(struct call *, bool good, const char *, size_t len);
+
+/* What their requests need beside the arguments. */
+bool answer_prepare_bounded(struct call *);
 bool answer_prepare_events(struct call *);
 
 #endif

@@ -44,6 +44,9 @@ struct call {
 	struct buf run;   /* the Run object */
 };
 
+/* About so much text of an answer, whose reader pays for all of it. */
+#define CALL_ANSWER_BYTES 24576
+
 /* The arguments object of the request; may be missing. */
 struct json_val call_arguments(const struct call *);
 /* Sends the next request of this call; its params are set. */

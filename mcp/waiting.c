@@ -111,6 +111,7 @@ ask_run(struct call *c)
 {
 	ipc_params_init(&c->req.params, MSG_RUN_GET);
 	ipc_set_str(&c->req.params, F_RUN_ID, c->run_id);
+	ipc_set_int(&c->req.params, F_MAX_BYTES, CALL_ANSWER_BYTES);
 	call_ask(c, on_got);
 }
 
