@@ -55,9 +55,11 @@ spool_open(struct store *s, const struct ulid *run, uint64_t end,
 {
 	struct spool *sp;
 	enum store_err err;
+	int sys;
 
 	LIST_FOREACH(sp, &s->spools, link)
 		ASSERT(memcmp(&sp->run, run, sizeof(*run)) != 0);
+	errno = 0;
 	if ((sp = calloc(1, sizeof(*sp))) == NULL)
 		return STORE_NO_MEMORY;
 	sp->magic = SPOOL_MAGIC;
@@ -67,7 +69,9 @@ spool_open(struct store *s, const struct ulid *run, uint64_t end,
 	sp->max_bytes = max_bytes;
 	LIST_INSERT_HEAD(&s->spools, sp, link);
 	if ((err = spool_file(sp, end)) != STORE_OK) {
+		sys = errno;
 		spool_free(&sp);
+		errno = sys;
 		return err;
 	}
 	*ret_spool = sp;

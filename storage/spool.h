@@ -12,7 +12,8 @@ struct spool;
 
 /*
  * Opens or creates. end is where to go on (journal_spool_end, 0 for a new
- * run): bytes behind it are cut off. At most max_bytes in all.
+ * run): bytes behind it are cut off. At most max_bytes in all. On failure errno
+ * is what the system said, 0 when it said nothing.
  */
 enum store_err spool_open(struct store *, const struct ulid *run, uint64_t end,
     uint64_t max_bytes, struct spool **ret_spool);

@@ -4,6 +4,8 @@
  * record and the progress event, and the spool is synced before it. Every
  * count and size a worker can choose is bounded here.
  */
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,15 +30,18 @@
 #define RESULT_BYTES_MAX   (4u << 20)
 
 struct intake *
-intake_new(struct task *task)
+intake_new(struct task *task, char *ret_why, size_t size)
 {
 	struct store *store = task->sup->store;
 	struct intake *in = calloc(1, sizeof(*in));
 	struct store_txn *txn;
 	uint64_t end = 0;
+	enum store_err err;
 
-	if (in == NULL)
+	if (in == NULL) {
+		strlcpy(ret_why, "no memory", size);
 		return NULL;
+	}
 	in->task = task;
 	TAILQ_INIT(&in->items);
 	buf_init(&in->result, RESULT_BYTES_MAX);
@@ -45,10 +50,15 @@ intake_new(struct task *task)
 			end = 0;
 		store_read_end(store);
 	}
-	if (spool_open(store, &task->rec.id, end, SPOOL_BYTES_MAX,
-		&in->spool) != STORE_OK)
-		intake_free(&in);
-	return in;
+	err =
+	    spool_open(store, &task->rec.id, end, SPOOL_BYTES_MAX, &in->spool);
+	if (err == STORE_OK)
+		return in;
+	snprintf(ret_why, size, "its spool cannot be opened: %s%s%s",
+	    store_strerror((int)err), errno != 0 ? ": " : "",
+	    errno != 0 ? strerror(errno) : "");
+	intake_free(&in);
+	return NULL;
 }
 
 void

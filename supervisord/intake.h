@@ -14,7 +14,8 @@ struct spool;
 struct task;
 
 /* NULL when memory ran out or the spool could not be opened. */
-struct intake *intake_new(struct task *);
+/* On failure, NULL, ret_why is a sentence for people. */
+struct intake *intake_new(struct task *, char *ret_why, size_t size);
 void intake_free(struct intake **);
 /* One message of the run's worker. A breach ends the run (task_abort). */
 void intake_msg(struct intake *, const struct ipc_params *);

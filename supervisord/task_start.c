@@ -58,16 +58,15 @@ task_spawn(struct task *t)
 	t->text_only = task_text_only(t);
 	if (t->text_only)
 		want.flags |= SPAWN_TEXT_ONLY;
-	t->intake = intake_new(t);
+	t->intake = intake_new(t, t->lost_text, sizeof(t->lost_text));
 	if (t->intake != NULL)
 		t->worker = worker_start(t->sup, &want, &task_worker_ops, t);
 	if (t->worker != NULL)
 		return;
 	t->lost = t->intake == NULL ? ERR_STORAGE_ERROR : ERR_SPAWN_FAILED;
-	strlcpy(t->lost_text,
-	    t->intake == NULL ? "its spool cannot be opened"
-			      : "no cell could be ordered",
-	    sizeof(t->lost_text));
+	if (t->intake != NULL)
+		strlcpy(t->lost_text, "no cell could be ordered",
+		    sizeof(t->lost_text));
 	task_settle(t);
 }
 

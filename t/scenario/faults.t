@@ -387,7 +387,7 @@ sub test_descriptors {
 	next_succeeds($c, 'before');
 	for my $case (
 		[ 'no spool', $pid, 0, 'STORAGE_ERROR',
-			qr/^its spool cannot be opened$/ ],
+			qr/^its spool cannot be opened: .*: Too many open files$/ ],
 		[ 'no channel', $pid, 1, 'SPAWN_FAILED',
 			qr/^no descriptors are left$/ ],
 		[ 'no cell', $i->{pid}, 0, 'SPAWN_FAILED',
