@@ -77,8 +77,8 @@ run_begin(struct run *run, const struct ipc_params *p, const char **ret_why)
 		return false;
 	}
 	strlcpy(run->id, ipc_str(p, F_RUN_ID), sizeof(run->id));
-	strlcpy(run->session_id, ipc_str(p, F_SESSION_ID),
-	    sizeof(run->session_id));
+	strlcpy(
+	    run->session_id, ipc_str(p, F_SESSION_ID), sizeof(run->session_id));
 	strlcpy(run->template_id, ipc_str(p, F_TEMPLATE_ID),
 	    sizeof(run->template_id));
 	strlcpy(run->trace_id, ipc_str(p, F_TRACE_ID), sizeof(run->trace_id));
