@@ -12,11 +12,24 @@ static const char batch_extract_pages[] = {
 static const char multi_tab_compare[] = {
 #include "templates/multi_tab_compare.lua.inc"
 };
+static const char paginated_extract[] = {
+#include "templates/paginated_extract.lua.inc"
+};
+static const char search_extract[] = {
+#include "templates/search_extract.lua.inc"
+};
+static const char submit_and_verify[] = {
+#include "templates/submit_and_verify.lua.inc"
+};
 
-#define ROW(name) { #name, name, sizeof(name) },
-static const struct builtin table[] = { ROW(batch_extract_pages)
-	    ROW(multi_tab_compare) };
-#undef ROW
+static const struct builtin table[] = {
+	{ "batch_extract_pages", batch_extract_pages,
+	    sizeof(batch_extract_pages) },
+	{ "multi_tab_compare", multi_tab_compare, sizeof(multi_tab_compare) },
+	{ "paginated_extract", paginated_extract, sizeof(paginated_extract) },
+	{ "search_extract", search_extract, sizeof(search_extract) },
+	{ "submit_and_verify", submit_and_verify, sizeof(submit_and_verify) },
+};
 
 const struct builtin *
 builtin_at(size_t i)

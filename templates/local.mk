@@ -3,7 +3,10 @@
 # A new one is named here and in builtin.c.
 TEMPLATES = \
 	templates/batch_extract_pages.lua \
-	templates/multi_tab_compare.lua
+	templates/multi_tab_compare.lua \
+	templates/paginated_extract.lua \
+	templates/search_extract.lua \
+	templates/submit_and_verify.lua
 
 noinst_LIBRARIES += templates/libtemplates.a
 templates_libtemplates_a_SOURCES = \
@@ -17,7 +20,11 @@ CLEANFILES += $(TEMPLATES:.lua=.lua.inc)
 EXTRA_DIST += $(TEMPLATES) templates/embed.sh
 
 TEMPLATE_TESTS = \
-	t/scenario/compare.t
+	t/scenario/compare.t \
+	t/scenario/paginate.t \
+	t/scenario/search.t \
+	t/scenario/submit.t \
+	t/scenario/templates.t
 dist_check_SCRIPTS += $(TEMPLATE_TESTS)
 TESTS += $(TEMPLATE_TESTS)
 

@@ -222,6 +222,27 @@ end
 
 -- ---- pages ----
 
+-- What a function of a tab returned; its error, if it did not, is raised.
+function kit.must(value, err)
+	if value == nil then
+		error(err, 0)
+	end
+	return value
+end
+
+-- A function that runs steps by name and counts them as the run's progress.
+function kit.stepper(ctx, total)
+	local done = 0
+
+	ctx:progress { done = 0, total = total }
+	return function(name, fn)
+		local first, second = ctx:step(name, fn)
+		done = done + 1
+		ctx:progress { done = done, total = total, message = name }
+		return first, second
+	end
+end
+
 -- Once more, in a fresh tab, when the page hung or crashed.
 function kit.read(tab, url, extract, options)
 	local nav, err = tab:read(url, extract, options)
@@ -234,6 +255,41 @@ function kit.read(tab, url, extract, options)
 		tab:fresh()
 	end
 	return nav, err, 2
+end
+
+-- Loads the address, twice if need be, or raises.
+function kit.open(tab, url, timeout)
+	local nav, err = tab:navigate(url, { timeoutMs = timeout })
+	if err and err.needsFresh then
+		tab:fresh()
+		nav, err = tab:navigate(url, { timeoutMs = timeout })
+	end
+	return kit.must(nav, err)
+end
+
+-- A locator for tabs: what the caller gave, or what an element of that kind is
+-- called when nothing is given.
+function kit.target(given, kind, query)
+	given = given or { mode = "semantic", query = query }
+	return { mode = given.mode, selector = given.selector,
+		query = given.query, kind = kind }
+end
+
+-- What is left to say of a page at the end: address and title, and its extract
+-- for the result. Stores the extract whole as an artifact.
+function kit.finish(ctx, tab, extract)
+	extract = extract or {}
+	local doc = kit.must(tab:extract(extract))
+	local info = kit.must(tab:info())
+	local more = extract.maxElements or extract.maxContentLength
+	local page = { url = kit.cut(info.url, 2048),
+		title = kit.cut(info.title, 1024) }
+
+	ctx:artifact { kind = "extraction", mime = "application/json",
+		name = "extraction.json", data = { url = info.url,
+			title = info.title, pageInfo = doc:at("pageInfo"),
+			content = doc:at("content") } }
+	return page, kit.fit_extract(doc, more and 200000 or 20000)
 end
 
 return kit

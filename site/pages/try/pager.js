@@ -22,7 +22,8 @@
 		}
 		page++;
 		if (!back) {
-			more.hidden = page === 4;
+			if (page === 4)
+				more.remove();
 			return;
 		}
 		document.getElementById('where').textContent =

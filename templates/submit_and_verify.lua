@@ -1,0 +1,175 @@
+-- submit_and_verify: fills in a form, sends it, and says whether the page shows
+-- that it worked. It must never send twice: nothing is tried again once a
+-- field was filled.
+local _, kit = ...
+
+local MAX_FIELDS = 20
+local info_out, content_out = kit.extract_out()
+
+local field = kit.object({
+	name = kit.text(1, 256, "What the field is called in the result; without "
+		.. "a locator also what it is found by: its label, placeholder "
+		.. "or name."),
+	value = { type = { "string", "number", "boolean" }, maxLength = 10000,
+		description = "What to fill in: a text, the label or value of "
+			.. "an option, a date as 2026-11-30, true or false "
+			.. "for a box to tick." },
+	locator = kit.locator("Where the field is."),
+}, { "name", "value" }, "One field of the form.")
+
+local template = {
+	id = "submit_and_verify",
+	version = "1.0.0",
+	name = "Fill in a form and verify",
+	description = "Opens a page, fills in up to 20 fields, sends the form "
+		.. "once, and checks by a condition whether it worked. Every "
+		.. "field can be named as a person would name it. Do not use "
+		.. "it for passwords; login_keep_session keeps those secret.",
+	inputs = kit.object({
+		startUrl = kit.url("The page with the form."),
+		fields = { type = "array", minItems = 1, maxItems = MAX_FIELDS,
+			items = field,
+			description = "The fields, filled in this order." },
+		submit = kit.locator("What to click to send the form; if not "
+			.. "given, the form is sent as by Enter in its last "
+			.. "field."),
+		successIndicator = kit.condition("What shows that it worked; "
+			.. "if not given, it is enough that the form was "
+			.. "sent."),
+		extract = kit.extract(),
+		navigationTimeoutMs = kit.navigation_timeout(),
+	}, { "startUrl", "fields" }),
+	outputs = {
+		type = "object",
+		required = { "success", "finalPage", "submittedFields",
+			"indicatorMatched", "summary" },
+		properties = {
+			success = { type = "boolean", description = "Whether "
+				.. "the form was sent and, if there is a "
+				.. "condition, it was met." },
+			finalPage = kit.page_out("The page it ended on."),
+			submittedFields = { type = "array",
+				items = { type = "string" },
+				description = "Names of the fields that were "
+					.. "filled in." },
+			indicatorMatched = kit.nullable("boolean",
+				"Whether the condition was met; null if there "
+				.. "is none."),
+			summary = { type = "object",
+				required = { "total", "succeeded", "failed" },
+				properties = {
+					total = { type = "integer",
+						description = "1, and 1 more "
+						.. "if there is something to "
+						.. "verify." },
+					succeeded = { type = "integer",
+						description = "How many of "
+						.. "them were done." },
+					failed = { type = "integer",
+						description = "How many were "
+						.. "not." },
+				}, description = "Sending and verifying." },
+			pageInfo = info_out,
+			content = content_out,
+			error = kit.error_out(),
+		},
+	},
+	limits = { maxUrls = 1, maxConcurrency = 1, maxTimeoutMs = 600000 },
+	trustLevelSupport = { "local", "remote" },
+	executionMode = "sync",
+	supportsPartialSuccess = true,
+	partialSuccessThreshold = 0.5,
+	restartSafe = false,
+	resources = "all",
+	exampleInputs = {
+		startUrl = "https://example.com/contact",
+		fields = {
+			{ name = "Your name", value = "Ada" },
+			{ name = "country", value = "Finland", locator = {
+				mode = "selector",
+				selector = "select[name=country]" } },
+			{ name = "I agree", value = true },
+		},
+		submit = { mode = "semantic", query = "send" },
+		successIndicator = { type = "textIncludes",
+			value = "Thank you" },
+	},
+	errorCodes = { "NAVIGATION_TIMEOUT", "ELEMENT_NOT_FOUND",
+		"PAGE_CRASHED", "STEP_EXECUTION_FAILED", "INVALID_PARAMETER" },
+}
+
+-- An error that says which field it is about.
+local function about(err, name)
+	return { code = err.code, cause = err.cause, retryable = err.retryable,
+		message = "field " .. name .. ": " .. err.message }
+end
+
+local function fill(tab, entry)
+	local target = kit.target(entry.locator, "field", entry.name)
+	local done, err = tab:fill(target, entry.value)
+
+	if not done then
+		error(about(err, entry.name), 0)
+	end
+end
+
+-- Whether the condition was met; an error if it was not.
+local function verify(tab, condition)
+	if not condition then
+		return nil
+	end
+	local met, err = tab:wait(condition)
+	if not met and err.cause ~= "ACTION_TIMEOUT" then
+		error(err, 0)
+	end
+	return met ~= nil, err
+end
+
+function template.run(ctx)
+	local inputs, tab = ctx.inputs, ctx:tab()
+	local step = kit.stepper(ctx, #inputs.fields + 3)
+	local result = { success = true, submittedFields = ctx.json.array {} }
+	local matched, err
+
+	step("open_page", function()
+		kit.open(tab, inputs.startUrl, inputs.navigationTimeoutMs)
+	end)
+	for i, entry in ipairs(inputs.fields) do
+		step("fill_field", function()
+			fill(tab, entry)
+			result.submittedFields[i] = entry.name
+			return { field = entry.name }
+		end)
+	end
+	step("submit", function()
+		local done = kit.must(tab:submit(inputs.submit
+			and kit.target(inputs.submit, "button")))
+		if not inputs.successIndicator and not done.navigated
+				and not done.newTab then
+			ctx:warn("the page stayed after the form was sent: "
+				.. "give a successIndicator to be sure")
+		end
+		return { navigated = done.navigated }
+	end)
+	step("verify", function()
+		matched, err = verify(tab, inputs.successIndicator)
+		if err then
+			ctx:warn("not verified: " .. err.message)
+			result.success, result.error = false, kit.error(err)
+		end
+		result.finalPage, result.pageInfo, result.content =
+			kit.finish(ctx, tab, inputs.extract)
+		return { matched = matched }
+	end)
+	result.indicatorMatched = matched
+	if matched == nil then
+		result.indicatorMatched = ctx.null
+	end
+	local total = matched == nil and 1 or 2
+	local good = matched == false and 1 or total
+	result.summary = { total = total, succeeded = good,
+		failed = total - good }
+	return result
+end
+
+return template
