@@ -7,6 +7,12 @@
 #include "storage/session.h"
 #include "storage/store_impl.h"
 
+static const char *
+trust_name(unsigned v)
+{
+	return trust_level_name((enum trust_level)v);
+}
+
 static const struct field session_fields[] = {
 	F_FIXED(struct session_record, id),
 	F_U32(struct session_record, uid),
@@ -15,6 +21,7 @@ static const struct field session_fields[] = {
 	F_I64(struct session_record, expires_ms),
 	F_TEXT(struct session_record, template_id),
 	F_FIXED(struct session_record, last_run),
+	F_NAME(struct session_record, trust, TRUST__MAX, trust_name),
 };
 #define SESSION_FIELDS (sizeof(session_fields) / sizeof(session_fields[0]))
 
@@ -109,8 +116,8 @@ session_update(struct store_txn *txn, const struct session_record *r,
 }
 
 int
-session_take(
-    struct store_txn *txn, const struct ulid *id, uint32_t uid, int64_t now_ms)
+session_take(struct store_txn *txn, const struct ulid *id, uint32_t uid,
+    enum trust_level trust, int64_t now_ms)
 {
 	struct session_record r;
 	int64_t old;
@@ -118,7 +125,8 @@ session_take(
 
 	if ((rc = session_get(txn, id, &r)) != STORE_OK)
 		return rc;
-	if (session_record_expired(&r, now_ms) || uid != r.uid)
+	if (session_record_expired(&r, now_ms) || uid != r.uid ||
+	    !session_record_for(&r, trust))
 		return STORE_NOT_FOUND;
 	if (r.expires_ms == 0)
 		return STORE_OK;
@@ -154,11 +162,10 @@ session_give_back(struct store_txn *txn, const struct ulid *id,
 	int64_t old;
 	int rc;
 
-	rc = session_get(txn, id, &r);
-	if (rc == STORE_NOT_FOUND)
-		return STORE_OK;
-	if (rc != STORE_OK ||
-	    (rc = session_live_runs(txn, id, &live)) != STORE_OK)
+	/* One that cannot be read keeps no run from ending. */
+	if (session_get(txn, id, &r) != STORE_OK)
+		return txn->err;
+	if ((rc = session_live_runs(txn, id, &live)) != STORE_OK)
 		return rc;
 	old = r.expires_ms;
 	r.last_run = *run;

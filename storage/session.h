@@ -21,7 +21,15 @@ struct session_record {
 	char
 	    template_id[STORE_TEMPLATE_CHARS + 1]; /* of the run that made it */
 	struct ulid last_run;
+	enum trust_level trust; /* of the client whose run made it */
 };
+
+/* What a trusted client's run made is nothing for one that is trusted less. */
+static inline bool
+session_record_for(const struct session_record *r, enum trust_level trust)
+{
+	return trust == TRUST_LOCAL || r->trust == trust;
+}
 
 /* Has its life ended? Such a session is answered as not found. */
 static inline bool
@@ -36,14 +44,14 @@ int session_get(
     struct store_txn *, const struct ulid *, struct session_record *ret);
 /*
  * For a submission: STORE_NOT_FOUND when there is no live session of that id
- * that is this uid's. Clears its expiry.
+ * that is this uid's and for that level of trust. Clears its expiry.
  */
-int session_take(
-    struct store_txn *, const struct ulid *, uint32_t uid, int64_t now_ms);
+int session_take(struct store_txn *, const struct ulid *, uint32_t uid,
+    enum trust_level, int64_t now_ms);
 /*
  * For the terminal write of a run, after run_update(): notes it as the last
  * one, and when no other run uses or waits for the session, its new expiry.
- * A session that is gone is left alone.
+ * A session that is gone or cannot be read is left alone.
  */
 int session_give_back(struct store_txn *, const struct ulid *,
     const struct ulid *run, int64_t now_ms, int64_t expires_ms);

@@ -3,10 +3,14 @@
  * larger than a packet goes in chunks.
  */
 #include <string.h>
+#include <unistd.h>
 
+#include "common/fdio.h"
+#include "common/log.h"
 #include "launch/launch.h"
 #include "model/limits.h"
 #include "storage/journal.h"
+#include "storage/session.h"
 #include "storage/store.h"
 #include "supervisord/begin.h"
 #include "supervisord/sup.h"
@@ -16,7 +20,7 @@
 #define JOURNAL_ENTRY_BYTES 12 /* index, digest */
 
 static bool
-send_begin(struct task *t)
+send_begin(struct task *t, bool state)
 {
 	char session[IPC_ID_MAX + 1];
 	struct ipc_params p;
@@ -32,23 +36,59 @@ send_begin(struct task *t)
 	ipc_set_str(&p, F_RESOURCES, t->text_only ? "text" : "all");
 	ipc_set_int(&p, F_MAX_TABS, t->sup->settings.maxTabsPerSession);
 	ipc_set_int(&p, F_MEMORY_BYTES, t->sup->settings.templateMemoryBytes);
-	ipc_set_bool(&p, F_KEEP, false);
-	ipc_set_bool(&p, F_TAKEOVER, false);
-	ipc_set_bool(&p, F_STATE, false);
+	ipc_set_bool(&p, F_KEEP, t->keep);
+	ipc_set_bool(&p, F_TAKEOVER, worker_is_takeover(t->worker));
+	ipc_set_bool(&p, F_STATE, state);
 	ipc_set_bool(&p, F_SECRETS, t->secrets);
 	ipc_set_str(&p, F_TRUST, trust_level_name(t->rec.trust));
 	return worker_send(t->worker, &p);
 }
 
+/*
+ * What a browser of the session had that is no more; empty when the browser
+ * lives or there is nothing. A state that cannot be read is told and done
+ * without: most of it is in the profile, too.
+ */
+static void
+read_state(struct task *t, struct buf *ret)
+{
+	enum store_err err;
+	uint8_t *room;
+	size_t len;
+	int fd;
+
+	if (!t->keep || worker_is_takeover(t->worker))
+		return;
+	err = session_state_open(t->sup->store, &t->rec.session, &fd, &len);
+	if (err == STORE_OK) {
+		room = buf_reserve(ret, len);
+		if (room == NULL)
+			err = STORE_NO_MEMORY;
+		else if (pread(fd, room, len, 0) != (ssize_t)len)
+			err = STORE_IO;
+		else
+			ret->len += len;
+		fd_close(&fd);
+	}
+	if (err == STORE_OK || err == STORE_NOT_FOUND)
+		return;
+	log_err("%s: the state of its session cannot be read: %s", t->name,
+	    store_strerror(err));
+	lines_addf(&t->warnings,
+	    "the session's cookies and storage could not be restored: %s",
+	    store_strerror(err));
+}
+
+/* A document in chunks, the last one marked. */
 static bool
-send_inputs(struct task *t, const uint8_t *bytes, size_t len)
+send_chunks(struct task *t, enum msg_id msg, const uint8_t *bytes, size_t len)
 {
 	struct ipc_params p;
 	size_t n, at = 0;
 
 	do {
 		n = len - at < LIMIT_CHUNK_BYTES ? len - at : LIMIT_CHUNK_BYTES;
-		ipc_params_init(&p, MSG_W_RUN_INPUT);
+		ipc_params_init(&p, msg);
 		ipc_set_bin(&p, F_DATA, bytes + at, n);
 		at += n;
 		ipc_set_bool(&p, F_LAST, at == len);
@@ -101,7 +141,7 @@ send_documents(struct task *t, struct store_txn *txn)
 
 	if (run_doc_get(txn, &t->rec.id, RUN_DOC_INPUTS, &bytes, &len) !=
 		STORE_OK ||
-	    !send_inputs(t, bytes, len))
+	    !send_chunks(t, MSG_W_RUN_INPUT, bytes, len))
 		return false;
 	if (journal_list(txn, &t->rec.id, journal_pack, &journal) != STORE_OK)
 		return false;
@@ -114,9 +154,16 @@ begin_run(struct task *t)
 	struct store *store = t->sup->store;
 	struct store_txn *txn;
 	struct ipc_params p;
+	struct buf state;
 	bool good;
 
-	if (!send_begin(t) || store_read_begin(store, &txn) != STORE_OK)
+	buf_init(&state, LIMIT_STATE_BYTES);
+	read_state(t, &state);
+	good = send_begin(t, state.len > 0) &&
+	    (state.len == 0 ||
+		send_chunks(t, MSG_W_RUN_STATE, state.data, state.len));
+	buf_clear(&state);
+	if (!good || store_read_begin(store, &txn) != STORE_OK)
 		return false;
 	good = send_documents(t, txn);
 	store_read_end(store);

@@ -208,6 +208,16 @@ cells_tell_closers(struct cell *c)
 	}
 }
 
+/*
+ * The browser it was to go on in ended before it did: the run has not begun, so
+ * it gets another one.
+ */
+static bool
+worker_came_late(const struct worker *w)
+{
+	return w->takeover && w->state < WS_RUNNING && !w->stopping;
+}
+
 static void cells_next(struct cells *);
 
 static void
@@ -226,6 +236,8 @@ cell_on_reaped(void *ctx, const struct launch_reaped *r)
 		t->doomed--;
 	c->worker = NULL;
 	celllog_free(&c->log);
+	if (w != NULL && !w->again && worker_came_late(w))
+		worker_again(w);
 	if (w != NULL && w->again && w->state != WS_DOOMED) {
 		w->again = false;
 		w->cell = NULL;

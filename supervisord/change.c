@@ -8,6 +8,7 @@
 #include "common/clock.h"
 #include "common/panic.h"
 #include "json/writer.h"
+#include "storage/session.h"
 #include "storage/store.h"
 #include "supervisord/change.h"
 #include "supervisord/feed.h"
@@ -257,6 +258,27 @@ change_write_artifacts(struct store_txn *txn, struct change *c)
 }
 
 static int
+change_write_session(struct store_txn *txn, const struct change *c)
+{
+	const struct run_record *run = &c->rec;
+	struct session_record rec = { .id = run->session,
+		.uid = run->uid,
+		.created_ms = ulid_time_ms(&run->session),
+		.last_used_ms = run->ended_ms,
+		.expires_ms = c->session_expires_ms,
+		.last_run = run->id,
+		.trust = run->trust };
+
+	if (c->session == CHANGE_SESSION_BACK)
+		return session_give_back(txn, &run->session, &run->id,
+		    run->ended_ms, c->session_expires_ms);
+	if (c->session != CHANGE_SESSION_KEPT)
+		return STORE_OK;
+	strlcpy(rec.template_id, run->template_id, sizeof(rec.template_id));
+	return session_insert(txn, &rec);
+}
+
+static int
 change_write(struct store_txn *txn, void *arg)
 {
 	struct change *c = arg;
@@ -266,6 +288,8 @@ change_write(struct store_txn *txn, void *arg)
 		err = journal_insert(txn, &c->rec.id, c->journal);
 	if (err == STORE_OK)
 		err = change_write_record(txn, c);
+	if (err == STORE_OK)
+		err = change_write_session(txn, c);
 	if (err == STORE_OK && c->collect != NULL)
 		err = collect_put(txn, &c->rec.id, c->collect);
 	if (err == STORE_OK)

@@ -42,6 +42,13 @@ enum change_record {
 	CHANGE_INSERT
 };
 
+/* What the end of a run means for its session. */
+enum change_session {
+	CHANGE_SESSION_NOT,
+	CHANGE_SESSION_KEPT, /* the one it made: a row for it */
+	CHANGE_SESSION_BACK  /* the one it was lent */
+};
+
 struct change;
 /*
  * After the commit, whatever came of it; events were pushed before. Returns
@@ -64,6 +71,8 @@ struct change {
 	struct change_artifact *artifacts; /* few changes have any */
 	size_t nartifacts;
 	int64_t artifacts_expire_ms; /* 0: unchanged */
+	enum change_session session;
+	int64_t session_expires_ms;
 	/* A submission: what decides it within the transaction. */
 	int (*guard)(struct store_txn *, struct change *);
 	change_done_fn *done;

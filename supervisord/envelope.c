@@ -279,6 +279,17 @@ put_event(struct task *t, const struct outcome *o, const struct items *items,
 	return change_event(c, kind, &b);
 }
 
+static enum change_session
+session_of(const struct task *t)
+{
+	bool good = t->rec.status == RUN_SUCCEEDED ||
+	    t->rec.status == RUN_PARTIAL_SUCCESS;
+
+	if (!t->rec.owns_session)
+		return CHANGE_SESSION_BACK;
+	return t->keep && good ? CHANGE_SESSION_KEPT : CHANGE_SESSION_NOT;
+}
+
 bool
 envelope_terminal(struct task *t, const struct outcome *o,
     const struct items *items, const struct ulid *envelope, struct change *c)
@@ -292,6 +303,8 @@ envelope_terminal(struct task *t, const struct outcome *o,
 	rec->updated_ms = rec->ended_ms;
 	rec->expires_ms = rec->ended_ms + s->runTtlMs;
 	c->rec = *rec;
+	c->session = session_of(t);
+	c->session_expires_ms = rec->ended_ms + s->sessionTtlMs;
 	c->artifacts_expire_ms = rec->ended_ms + s->artifactTtlMs;
 	return (o->code != ERR_NONE || put_result(t, items, envelope, c)) &&
 	    put_event(t, o, items, c) && put_documents(t, o, c);

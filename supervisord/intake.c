@@ -15,6 +15,7 @@
 #include "model/limits.h"
 #include "storage/artifact.h"
 #include "storage/journal.h"
+#include "storage/session.h"
 #include "storage/spool.h"
 #include "storage/store.h"
 #include "supervisord/change.h"
@@ -75,6 +76,7 @@ intake_free(struct intake **intake)
 	}
 	for (int i = 0; i < ARTIFACT_SLOTS; i++)
 		artifact_writer_free(&in->slots[i]);
+	session_state_free(&in->state);
 	spool_free(&in->spool);
 	buf_clear(&in->result);
 	free(in);
@@ -390,6 +392,8 @@ static intake_fn *const intake_table[MSG__MAX] = {
 	[MSG_S_ARTIFACT_END] = on_artifact_end,
 	[MSG_S_WARNING] = on_warning,
 	[MSG_S_RESULT_DATA] = on_result_data,
+	[MSG_S_STATE_DATA] = intake_state_data,
+	[MSG_S_STATE_END] = intake_state_end,
 	[MSG_S_RUN_END] = on_run_end,
 };
 

@@ -25,6 +25,7 @@ struct intake {
 	size_t nitems;
 	struct artifact_writer *slots[ARTIFACT_SLOTS];
 	struct buf result;
+	struct session_state *state; /* being written; or NULL */
 };
 
 /* A change of the run's record, NULL (and the run aborted) without memory. */
@@ -33,6 +34,10 @@ struct change *intake_change(struct intake *);
 bool intake_written(struct sup *, struct change *, int err);
 /* A write to the spool or an artifact failed: the run ends. */
 void intake_store_failed(struct intake *, int err);
+
+/* Messages about the session's state. */
+void intake_state_data(struct intake *, const struct ipc_params *);
+void intake_state_end(struct intake *, const struct ipc_params *);
 
 /* Messages about items. */
 void intake_total(struct intake *, const struct ipc_params *);

@@ -36,6 +36,7 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/intake.h \
 	supervisord/intake_int.h \
 	supervisord/intake_items.c \
+	supervisord/intake_state.c \
 	supervisord/lines.c \
 	supervisord/lines.h \
 	supervisord/link.c \
@@ -69,6 +70,10 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/sched.h \
 	supervisord/secrets.c \
 	supervisord/secrets.h \
+	supervisord/session.c \
+	supervisord/session.h \
+	supervisord/session_call.c \
+	supervisord/session_call.h \
 	supervisord/share.c \
 	supervisord/share.h \
 	supervisord/spares.c \

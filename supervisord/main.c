@@ -33,6 +33,7 @@
 #include "supervisord/recover.h"
 #include "supervisord/registry.h"
 #include "supervisord/reload.h"
+#include "supervisord/session.h"
 #include "supervisord/spares.h"
 #include "supervisord/sup.h"
 #include "supervisord/sweep.h"
@@ -258,6 +259,8 @@ on_described(struct sup *sup, bool good)
 {
 	if (sup->stopping)
 		return;
+	if (good)
+		sessions_load(sup);
 	if (!good || !recover_runs(sup)) {
 		sup_exit(sup, 1);
 		return;
@@ -277,6 +280,7 @@ make_parts(struct program *p)
 	sup->idle = idle_new(sup, on_unneeded);
 	sup->clients = clients_new(sup);
 	sup->cells = cells_new(sup);
+	sup->sessions = sup->cells == NULL ? NULL : sessions_new(sup);
 	sup->spares = spares_new(sup);
 	sup->link = link_new(sup->base, FD_LAUNCHER, on_broken, sup);
 	if (sup->link != NULL)
@@ -285,9 +289,10 @@ make_parts(struct program *p)
 	p->sigterm = evsignal_new(sup->base, SIGTERM, on_signal, sup);
 	p->sigint = evsignal_new(sup->base, SIGINT, on_signal, sup);
 	if (sup->registry == NULL || sup->tasks == NULL || sup->sweep == NULL ||
-	    sup->idle == NULL || sup->clients == NULL || sup->link == NULL ||
-	    sup->cells == NULL || sup->spares == NULL || p->give_up == NULL ||
-	    p->sigterm == NULL || p->sigint == NULL)
+	    sup->sessions == NULL || sup->idle == NULL ||
+	    sup->clients == NULL || sup->link == NULL || sup->cells == NULL ||
+	    sup->spares == NULL || p->give_up == NULL || p->sigterm == NULL ||
+	    p->sigint == NULL)
 		return false;
 	evsignal_add(p->sigterm, NULL);
 	evsignal_add(p->sigint, NULL);
@@ -306,6 +311,7 @@ free_parts(struct program *p)
 	clients_free(&sup->clients);
 	store_free(&sup->store);
 	tasks_free(&sup->tasks);
+	sessions_free(&sup->sessions);
 	describe_free(&p->describe);
 	spares_free(&sup->spares);
 	cells_free(&sup->cells);

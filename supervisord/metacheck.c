@@ -257,6 +257,7 @@ static const struct rule rules[] = {
 	{ "supportsPartialSuccess", REQUIRED, rule_bool, 0, 0, { NULL } },
 	{ "partialSuccessThreshold", OPTIONAL, rule_number, 0, 1, { NULL } },
 	{ "restartSafe", REQUIRED, rule_bool, 0, 0, { NULL } },
+	{ "keepsSession", OPTIONAL, rule_bool, 0, 0, { NULL } },
 	{ "items", OPTIONAL, rule_bool, 0, 0, { NULL } },
 	{ "resources", OPTIONAL, rule_text, 1, 16, { "text", "all", NULL } },
 	{ "exampleInputs", REQUIRED, rule_example, 0, 0, { NULL } },

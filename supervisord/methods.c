@@ -19,6 +19,7 @@
 #include "supervisord/query.h"
 #include "supervisord/readart.h"
 #include "supervisord/reply.h"
+#include "supervisord/session_call.h"
 #include "supervisord/submit.h"
 
 static void
@@ -98,6 +99,8 @@ static method_fn *const methods[MSG__MAX] = {
 	[MSG_RUN_UNFOLLOW] = feed_unfollow,
 	[MSG_ARTIFACT_GET] = readart_get,
 	[MSG_ARTIFACT_LIST] = readart_list,
+	[MSG_SESSION_LIST] = session_call_list,
+	[MSG_SESSION_CLOSE] = session_call_close,
 	[MSG_PROFILE_GET] = profile_get,
 	[MSG_TEMPLATE_CHECK] = check_template,
 	[MSG_SERVICE_DRAIN] = drain_start,

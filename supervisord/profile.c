@@ -7,11 +7,13 @@
 
 #include "common/clock.h"
 #include "storage/artifact.h"
+#include "storage/session.h"
 #include "storage/store.h"
 #include "supervisord/client.h"
 #include "supervisord/profile.h"
 #include "supervisord/registry.h"
 #include "supervisord/reply.h"
+#include "supervisord/session.h"
 #include "supervisord/spares.h"
 #include "supervisord/sup.h"
 #include "supervisord/task.h"
@@ -30,6 +32,7 @@ profile_contract(
 	json_put_int64(w, "runTtlMs", s->runTtlMs);
 	json_put_int64(w, "tombstoneTtlMs", s->tombstoneTtlMs);
 	json_put_int64(w, "artifactMaxBytes", s->artifactMaxBytes);
+	json_put_int64(w, "sessionTtlMs", s->sessionTtlMs);
 	json_write_key(w, "supportedModes");
 	json_write_begin_array(w);
 	json_write_str(w, "sync");
@@ -63,6 +66,36 @@ profile_totals(struct sup *sup, struct client *client, struct json_writer *w)
 	}
 	json_write_end_object(w);
 	json_put_int64(w, "artifactBytes", (int64_t)held);
+}
+
+struct session_count {
+	enum trust_level trust; /* of the client */
+	int64_t n;
+};
+
+static bool
+count_session(
+    const struct ulid *id, const struct session_record *rec, int err, void *arg)
+{
+	struct session_count *c = arg;
+
+	c->n += rec == NULL || session_record_for(rec, c->trust);
+	return true;
+}
+
+/* How many the client may see. */
+static void
+profile_sessions(struct sup *sup, struct client *client, struct json_writer *w)
+{
+	struct session_count count = { .trust = client_trust(client) };
+	struct store_txn *txn;
+
+	if (store_read_begin(sup->store, &txn) == STORE_OK) {
+		session_list(txn, !client_sees_all(client),
+		    (uint32_t)client_uid(client), NULL, count_session, &count);
+		store_read_end(sup->store);
+	}
+	json_put_int64(w, "sessions", count.n);
 }
 
 static void
@@ -113,6 +146,8 @@ profile_get(struct client *client, uint32_t seq, const struct ipc_params *p)
 	json_put_int64(&w, "queuedRuns", (int64_t)tasks_queued(sup->tasks));
 	json_put_int64(&w, "warmCells", (int64_t)spares_ready(sup));
 	json_put_int64(&w, "maxQueuedRuns", sup->settings.maxQueuedRuns);
+	json_put_int64(&w, "livingSessions", (int64_t)sessions_living(sup));
+	profile_sessions(sup, client, &w);
 	json_put_int64(&w, "clients", (int64_t)clients_count(sup->clients));
 	profile_totals(sup, client, &w);
 	json_put_int64(&w, "storeBytes", (int64_t)stats.map_bytes);

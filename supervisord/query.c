@@ -236,21 +236,19 @@ list_range(const struct ipc_params *p, struct run_range *range,
 	return true;
 }
 
-/* Whose runs: what a client may not see does not exist for it. */
-static bool
-list_whose(struct client *client, const struct ipc_params *p,
-    struct run_filter *f, struct refusal *r)
+bool
+query_whose(struct client *client, const struct ipc_params *p, bool *ret_by_uid,
+    uint32_t *ret_uid, struct refusal *r)
 {
 	int64_t own = (int64_t)client_uid(client);
 	int64_t uid = ipc_int(p, F_UID, own);
 
-	f->by_uid = ipc_has(p, F_UID) || !client_sees_all(client);
-	f->uid = (uint32_t)uid;
-	if (client_may_see(client, f->uid))
+	*ret_by_uid = ipc_has(p, F_UID) || !client_sees_all(client);
+	*ret_uid = (uint32_t)uid;
+	if (client_may_see(client, *ret_uid))
 		return true;
 	return refuse(r, ERR_INVALID_PARAMETER,
-	    "uid: the runs of another user are root's and administrators' to"
-	    " see");
+	    "uid: what is another user's is root's and administrators' to see");
 }
 
 static bool
@@ -261,7 +259,7 @@ list_filter(struct client *client, const struct ipc_params *p,
 	const char *sess = ipc_str(p, F_SESSION_ID);
 
 	memset(f, 0, sizeof(*f));
-	if (!list_whose(client, p, f, r))
+	if (!query_whose(client, p, &f->by_uid, &f->uid, r))
 		return false;
 	f->template_id = ipc_str(p, F_TEMPLATE_ID);
 	f->by_status = status != NULL;

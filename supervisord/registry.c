@@ -117,6 +117,7 @@ template_read(struct template *t, const char **ret_why)
 	json_get_double(
 	    json_obj_get(meta, "partialSuccessThreshold"), &t->threshold);
 	t->restart_safe = meta_bool(meta, "restartSafe", false);
+	t->keeps_session = meta_bool(meta, "keepsSession", false);
 	t->by_items = meta_bool(meta, "items", false);
 	t->text_only = json_str_eq(json_obj_get(meta, "resources"), "text");
 	*ret_why = "limits or partialSuccessThreshold";

@@ -35,6 +35,7 @@ struct template
 	bool partial_ok;
 	double threshold;
 	bool restart_safe;
+	bool keeps_session; /* a session it makes outlives its run */
 	bool by_items;
 	bool text_only; /* resources: nothing but text is loaded */
 };

@@ -6,6 +6,7 @@
 #include "supervisord/client.h"
 #include "supervisord/idle.h"
 #include "supervisord/reload.h"
+#include "supervisord/session.h"
 #include "supervisord/spares.h"
 #include "supervisord/sup.h"
 #include "supervisord/sweep.h"
@@ -38,6 +39,7 @@ reload_setting(void *arg, const char *name, const char *value)
 	log_init("supervisord", sup->settings.debug ? LOGL_DEBUG : LOGL_INFO);
 	clients_reload(sup->clients);
 	idle_look(sup->idle);
+	sessions_reload(sup);
 	/* More runs may be active. */
 	tasks_pump(sup->tasks);
 	/* Artifacts may hold less. */

@@ -22,6 +22,7 @@ sched_add(struct sched *s, struct sched_entry *e, enum run_priority priority,
 	e->order = ++s->arrivals;
 	e->since_ms = now_ms;
 	e->queued = true;
+	e->held = false;
 	TAILQ_INSERT_TAIL(&s->classes[priority], e, entry);
 	s->count++;
 }
@@ -33,6 +34,13 @@ sched_remove(struct sched *s, struct sched_entry *e)
 	TAILQ_REMOVE(&s->classes[e->priority], e, entry);
 	e->queued = false;
 	s->count--;
+}
+
+void
+sched_hold(struct sched *s, struct sched_entry *e, bool held)
+{
+	ASSERT(e->queued && s->count > 0);
+	e->held = held;
 }
 
 static int64_t
@@ -62,6 +70,8 @@ sched_first(const struct sched *s, int64_t now_ms)
 
 	for (int i = 0; i < PRIORITY__MAX; i++) {
 		e = TAILQ_FIRST(&s->classes[i]);
+		while (e != NULL && e->held)
+			e = TAILQ_NEXT(e, entry);
 		if (e != NULL &&
 		    (best == NULL || sched_before(e, best, now_ms)))
 			best = e;

@@ -22,6 +22,7 @@ struct sched_entry {
 	uint64_t order; /* of arrival */
 	int64_t since_ms;
 	bool queued;
+	bool held; /* may not start now */
 };
 
 TAILQ_HEAD(sched_class, sched_entry);
@@ -37,6 +38,8 @@ void sched_init(struct sched *);
 void sched_add(
     struct sched *, struct sched_entry *, enum run_priority, int64_t now_ms);
 void sched_remove(struct sched *, struct sched_entry *);
+/* Keeps its place, but its turn does not come while it is held. */
+void sched_hold(struct sched *, struct sched_entry *, bool held);
 /* Whose turn it is, or NULL; stays in the queue. */
 struct sched_entry *sched_first(const struct sched *, int64_t now_ms);
 /* 1 for the first. Time grows with the queue. */

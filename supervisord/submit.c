@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "storage/idem.h"
+#include "storage/session.h"
 #include "storage/store.h"
 #include "supervisord/change.h"
 #include "supervisord/client.h"
@@ -30,7 +31,8 @@
 /* The guard's own refusals. */
 enum {
 	GUARD_KNOWN = STORE__MAX, /* the key stands for a run */
-	GUARD_REFUSED             /* no room for a new run */
+	GUARD_REFUSED,            /* no room for a new run */
+	GUARD_NO_SESSION          /* none of that id for this user */
 };
 
 /* One submission between its check and its answer. */
@@ -43,6 +45,8 @@ struct submission {
 	char name[ID_CHARS + 1];
 	struct refusal refusal; /* of a new run; a known key is answered */
 	uint8_t params[32];
+	bool lent;           /* it shall run in: */
+	struct ulid session; /* its own, or this one */
 	struct json_doc *option_doc;
 	struct inputs inputs;
 	/* Set by the guard. */
@@ -89,9 +93,11 @@ check_template(
 		return refuse(r, ERR_TRUST_LEVEL_NOT_ALLOWED,
 		    "template %s does not allow the trust level %s", id,
 		    trust_level_name(trust));
-	if (ipc_has(p, F_SESSION_ID))
-		return refuse(
-		    r, ERR_SESSION_NOT_FOUND, "no session of that id is kept");
+	s->lent = ipc_has(p, F_SESSION_ID);
+	if (s->lent &&
+	    !id_parse("sess_", ipc_str(p, F_SESSION_ID), &s->session))
+		return refuse(r, ERR_SESSION_NOT_FOUND,
+		    "sessionId is not of the form sess_ and 26 characters");
 	return true;
 }
 
@@ -190,8 +196,8 @@ make_record(struct submission *s, uid_t uid)
 	    tasks_active(tasks) >= (size_t)s->sup->settings.maxConcurrentRuns;
 
 	rec->id = ulid_new(now);
-	rec->session = ulid_new(now);
-	rec->owns_session = true;
+	rec->session = s->lent ? s->session : ulid_new(now);
+	rec->owns_session = !s->lent;
 	rec->uid = (uint32_t)uid;
 	strlcpy(rec->template_id, t->id, sizeof(rec->template_id));
 	strlcpy(
@@ -240,6 +246,11 @@ submit_guard(struct store_txn *txn, struct change *c)
 		return err;
 	if (s->refusal.code != ERR_NONE)
 		return GUARD_REFUSED;
+	if (s->lent)
+		err = session_take(
+		    txn, &s->session, s->rec.uid, s->rec.trust, now);
+	if (s->lent && err != STORE_OK)
+		return err == STORE_NOT_FOUND ? GUARD_NO_SESSION : err;
 	memcpy(row.params, s->params, sizeof(row.params));
 	return s->rec.has_identity
 	    ? idem_reserve(txn, s->rec.identity, now, &row)
@@ -350,6 +361,9 @@ submit_done(struct sup *sup, struct change *c, int err)
 		submit_answer(s, &s->known, true);
 	} else if (err == GUARD_REFUSED) {
 		submit_reject(s, s->refusal.code, s->refusal.message);
+	} else if (err == GUARD_NO_SESSION) {
+		submit_reject(s, ERR_SESSION_NOT_FOUND,
+		    "no session of that id is kept for this user");
 	} else {
 		submit_reject(s, reply_store_code(err), store_strerror(err));
 	}

@@ -22,6 +22,7 @@ struct sup {
 	struct spares *spares;
 	struct registry *registry;
 	struct tasks *tasks;
+	struct sessions *sessions;
 	struct sweep *sweep;
 	struct idle *idle;
 	struct clients *clients;

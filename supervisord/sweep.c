@@ -11,6 +11,8 @@
 #include "storage/artifact.h"
 #include "storage/store.h"
 #include "storage/sweep.h"
+#include "supervisord/reply.h"
+#include "supervisord/session.h"
 #include "supervisord/sup.h"
 #include "supervisord/sweep.h"
 
@@ -109,6 +111,17 @@ sweep_trimmed(void *arg, int err, const struct sweep_result *result)
 	sweep_done(s, err, &(struct sweep_result){ .more = result->more });
 }
 
+static void
+sweep_ended(void *arg, const struct ulid *session)
+{
+	struct sweep *s = arg;
+	char name[ID_CHARS + 1];
+
+	id_format("sess_", session, name);
+	log_info("%s: expired", name);
+	session_end(s->sup, session, NULL, NULL);
+}
+
 static enum store_err
 sweep_start(struct sweep *s)
 {
@@ -120,7 +133,7 @@ sweep_start(struct sweep *s)
 		    (uint64_t)set->artifactMaxBytes, SWEEP_BATCH, sweep_trimmed,
 		    s);
 	return store_sweep(s->sup->store, now_ms, set->tombstoneTtlMs,
-	    SWEEP_BATCH, sweep_done, NULL, s);
+	    SWEEP_BATCH, sweep_done, sweep_ended, s);
 }
 
 static void

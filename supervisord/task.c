@@ -21,6 +21,8 @@
 #include "supervisord/feed.h"
 #include "supervisord/intake.h"
 #include "supervisord/link.h"
+#include "supervisord/registry.h"
+#include "supervisord/session.h"
 #include "supervisord/submit.h"
 #include "supervisord/sup.h"
 #include "supervisord/sweep.h"
@@ -74,6 +76,7 @@ task_free(struct task **task)
 		return;
 	while ((w = TAILQ_FIRST(&t->watches)) != NULL)
 		watch_free(&w);
+	session_drop(t);
 	assembly_free(&t->assembly);
 	intake_free(&t->intake);
 	worker_free(&t->worker);
@@ -208,6 +211,7 @@ task_over(struct task **task)
 	submit_end(t);
 	cancel_end(t);
 	feed_end(t);
+	session_leave(t);
 	task_free(task);
 	spool_remove(sup->store, &id);
 	ts->settling--;
@@ -257,6 +261,17 @@ task_load(struct task *t)
 	store_read_end(store);
 }
 
+/* Whether its session outlives it, should it end well. */
+static bool
+task_keeps(const struct task *t)
+{
+	const struct template *template =
+	    registry_find(t->sup->registry, t->rec.template_id);
+
+	return !t->rec.owns_session ||
+	    (template != NULL && template->keeps_session);
+}
+
 struct task *
 task_new(struct sup *sup, const struct run_record *rec)
 {
@@ -282,5 +297,10 @@ task_new(struct sup *sup, const struct run_record *rec)
 	if (rec->status == RUN_QUEUED)
 		sched_add(
 		    &ts->queue, &t->queue, rec->priority, clock_mono_ms());
+	t->keep = task_keeps(t);
+	if (t->keep && !session_join(t)) {
+		tasks_remove(ts, t);
+		task_free(&t);
+	}
 	return t;
 }

@@ -22,6 +22,7 @@
 struct assembly;
 struct event;
 struct intake;
+struct session_use;
 struct sup;
 struct tasks;
 struct worker;
@@ -42,6 +43,8 @@ struct task {
 	struct run_record rec;
 	enum task_stage stage;
 	struct sched_entry queue;
+	TAILQ_ENTRY(task) by_session;
+	struct session_use *use; /* when the session outlives the run */
 	struct worker *worker;
 	struct intake *intake;
 	struct assembly *assembly;
@@ -58,6 +61,7 @@ struct task {
 	uint32_t failed;         /* items */
 	bool active;             /* holds a slot */
 	bool secrets;            /* the launcher keeps some for it */
+	bool keep;               /* the session outlives it, or may */
 	bool text_only;          /* nothing but text is loaded */
 	bool abandoned; /* shutdown: left as it is for the next start */
 	struct watch_list watches;

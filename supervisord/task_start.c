@@ -17,6 +17,7 @@
 #include "supervisord/intake.h"
 #include "supervisord/options.h"
 #include "supervisord/registry.h"
+#include "supervisord/session.h"
 #include "supervisord/sup.h"
 #include "supervisord/task_int.h"
 
@@ -52,10 +53,12 @@ static void
 task_spawn(struct task *t)
 {
 	struct cell_want want = { .session = t->rec.session,
+		.keep = t->keep,
 		.flags = SPAWN_BROWSER,
 		.name = t->name };
 
-	t->text_only = task_text_only(t);
+	/* Other runs of a session may want to see its pages whole. */
+	t->text_only = !t->keep && task_text_only(t);
 	if (t->text_only)
 		want.flags |= SPAWN_TEXT_ONLY;
 	t->intake = intake_new(t, t->lost_text, sizeof(t->lost_text));
@@ -112,6 +115,7 @@ task_start(struct task *t)
 
 	sched_remove(&t->sup->tasks->queue, &t->queue);
 	t->stage = TASK_STARTING;
+	session_enter(t);
 	task_set_active(t, true);
 	t->rec.status = RUN_RUNNING;
 	t->rec.epoch = store_epoch(t->sup->store);

@@ -246,9 +246,10 @@ submit_dict(void)
 		"\"version\":\"1.0.0\"", "\"name\":", "\"description\":",
 		"\"inputs\":", "\"outputs\":", "{\"type\":\"object\"}",
 		"\"limits\":", "\"maxTimeoutMs\":", "\"trustLevelSupport\":",
-		"\"executionMode\":", "\"auto\"", "\"syncUpTo\":",
-		"\"supportsPartialSuccess\":", "\"partialSuccessThreshold\":",
-		"\"restartSafe\":", "\"exampleInputs\":", "\"errorCodes\":",
+		"\"executionMode\":", "\"auto\"",
+		"\"syncUpTo\":", "\"supportsPartialSuccess\":",
+		"\"partialSuccessThreshold\":", "\"restartSafe\":",
+		"\"keepsSession\":", "\"exampleInputs\":", "\"errorCodes\":",
 		"\"mode\":", "\"timeoutMs\":", "\"idempotencyKey\":",
 		"\"priority\":", "\"traceId\":", "\"factsSnapshotId\":",
 		"\"outputSchema\":", "\"allowedDomains\":", "\"resources\":" };

@@ -39,6 +39,7 @@ struct take {
 	struct ulid id;
 	uint32_t uid;
 	int64_t now_ms;
+	enum trust_level trust;
 };
 
 static int
@@ -46,7 +47,7 @@ take(struct store_txn *txn, void *arg)
 {
 	struct take *t = arg;
 
-	return session_take(txn, &t->id, t->uid, t->now_ms);
+	return session_take(txn, &t->id, t->uid, t->trust, t->now_ms);
 }
 
 struct give {
@@ -111,7 +112,7 @@ static void
 test_rows(void)
 {
 	struct session_record r = made(7, FX_NOW), got, bad;
-	struct take t = { r.id, 7, FX_NOW };
+	struct take t = { r.id, 7, FX_NOW, TRUST_LOCAL };
 	struct store *s;
 
 	fx_new();
@@ -129,6 +130,9 @@ test_rows(void)
 	t.uid = 0;
 	is_int(fx_write(s, take, &t), STORE_NOT_FOUND, "not even root's");
 	t.uid = 7;
+	t.trust = TRUST_REMOTE;
+	is_int(fx_write(s, take, &t), STORE_NOT_FOUND, "nor a remote client's");
+	t.trust = TRUST_LOCAL;
 	t.now_ms = FX_NOW + TTL;
 	is_int(fx_write(s, take, &t), STORE_NOT_FOUND, "none that has expired");
 	t.now_ms--;
@@ -148,7 +152,7 @@ static void
 test_give_back(void)
 {
 	struct session_record r = made(1000, FX_NOW), got;
-	struct take t = { r.id, 1000, FX_NOW };
+	struct take t = { r.id, 1000, FX_NOW, TRUST_LOCAL };
 	struct run_record a = fx_run(), b = fx_run();
 	struct give g = { &a, FX_NOW + 50 };
 	uint64_t live = 9;
@@ -337,7 +341,7 @@ static void
 test_expiry(void)
 {
 	struct session_record r = made(7, FX_NOW), other = made(7, FX_NOW);
-	struct take t = { other.id, 7, FX_NOW };
+	struct take t = { other.id, 7, FX_NOW, TRUST_LOCAL };
 	struct session_state *st;
 	struct store *s;
 

@@ -63,6 +63,17 @@ test_sched(void)
 	sched_add(&s, &e[5], PRIORITY_CRITICAL, 10 * SCHED_AGE_MS);
 	ok(sched_first(&s, 10 * SCHED_AGE_MS) == &e[0],
 	    "nobody waits for ever: low is first in the end");
+	sched_hold(&s, &e[0], true);
+	ok(sched_first(&s, 10 * SCHED_AGE_MS) == &e[1],
+	    "one that is held lets the others pass");
+	is_int(sched_position(&s, &e[1], 10 * SCHED_AGE_MS), 2,
+	    "and keeps its place");
+	for (int i = 1; i < 6; i++)
+		if (e[i].queued)
+			sched_hold(&s, &e[i], true);
+	ok(sched_first(&s, 10 * SCHED_AGE_MS) == NULL, "all are held");
+	sched_hold(&s, &e[0], false);
+	ok(sched_first(&s, 10 * SCHED_AGE_MS) == &e[0], "its turn again");
 	sched_remove(&s, &e[0]);
 	ok(!e[0].queued && s.count == 4, "removed");
 }
@@ -469,8 +480,8 @@ test_metacheck(void)
 	    "an empty one");
 	is_faulty(META(",\"wide\":1"), "?/wide ", "an unknown member");
 	is_faulty(META(",\"partialSuccessThreshold\":2,\"items\":1,"
-		       "\"resources\":\"none\""),
-	    "!/partialSuccessThreshold !/items !/resources ",
+		       "\"resources\":\"none\",\"keepsSession\":\"yes\""),
+	    "!/partialSuccessThreshold !/keepsSession !/items !/resources ",
 	    "values out of bounds and of other types");
 	is_faulty(META(",\"syncUpTo\":{\"input\":\"m\",\"max\":1}"),
 	    "!/syncUpTo ", "a name that is no input");

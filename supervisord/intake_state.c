@@ -1,0 +1,65 @@
+/*
+ * The state of a session's browser, as the worker reports it to supervisord,
+ * which stores it unseen, before the end of the run. One that cannot be stored
+ * costs a warning: the run is well, and the state before it stays.
+ */
+#include "common/log.h"
+#include "model/limits.h"
+#include "storage/session.h"
+#include "storage/store.h"
+#include "supervisord/intake_int.h"
+#include "supervisord/sup.h"
+#include "supervisord/task.h"
+
+static void
+state_failed(struct intake *in, enum store_err err)
+{
+	struct task *t = in->task;
+
+	session_state_free(&in->state);
+	log_err("%s: the state of its session was not stored: %s", t->name,
+	    store_strerror(err));
+	lines_addf(&t->warnings,
+	    "the session's cookies and storage could not be stored: %s",
+	    store_strerror(err));
+}
+
+void
+intake_state_data(struct intake *in, const struct ipc_params *p)
+{
+	struct task *t = in->task;
+	enum store_err err = STORE_OK;
+	size_t len;
+	const void *data = ipc_bin(p, F_DATA, &len);
+
+	if (!t->keep) {
+		task_abort(t, ERR_WORKER_PROTOCOL,
+		    "the state of a session that is not kept");
+		return;
+	}
+	if (in->state == NULL)
+		err = session_state_new(
+		    t->sup->store, &t->rec.session, &in->state);
+	if (err == STORE_OK)
+		err = session_state_append(in->state, data, len);
+	if (err == STORE_LIMIT)
+		task_abort(t, ERR_WORKER_PROTOCOL,
+		    "the state of its session is larger than allowed");
+	else if (err != STORE_OK)
+		state_failed(in, err);
+}
+
+void
+intake_state_end(struct intake *in, const struct ipc_params *p)
+{
+	enum store_err err;
+
+	/* Nothing came, or what came could not be stored. */
+	if (in->state == NULL)
+		return;
+	err = session_state_commit(in->state);
+	if (err == STORE_OK)
+		session_state_free(&in->state);
+	else
+		state_failed(in, err);
+}

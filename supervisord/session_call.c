@@ -1,0 +1,306 @@
+/*
+ * Lists and closes kept sessions for clients, in supervisord. A session is
+ * closed by deleting its row; what else there is of it goes when that is
+ * committed, and then it is answered.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "storage/session.h"
+#include "storage/store.h"
+#include "supervisord/client.h"
+#include "supervisord/query.h"
+#include "supervisord/reply.h"
+#include "supervisord/session.h"
+#include "supervisord/session_call.h"
+#include "supervisord/sup.h"
+
+/* session.list */
+
+struct listing {
+	struct sup *sup;
+	struct json_writer *w;
+	int64_t left, now_ms;
+	bool more;
+	enum trust_level trust; /* of the client */
+	struct ulid last;
+};
+
+static void
+put_stamp(struct json_writer *w, const char *key, int64_t ms)
+{
+	if (ms != 0)
+		json_put_int64(w, key, ms);
+	else
+		json_put_null(w, key);
+}
+
+static void
+put_session(struct listing *l, const struct session_record *rec)
+{
+	struct json_writer *w = l->w;
+	struct session_view view;
+
+	session_look(l->sup, &rec->id, &view);
+	json_put_int64(w, "uid", rec->uid);
+	json_put_str(w, "templateId", rec->template_id);
+	json_put_int64(w, "createdAt", rec->created_ms);
+	json_put_int64(w, "lastUsedAt", rec->last_used_ms);
+	put_stamp(w, "expiresAt", rec->expires_ms);
+	json_put_id(w, "lastRunId", "run_", &rec->last_run);
+	json_put_bool(w, "living", view.living);
+	json_put_bool(w, "busy", view.busy);
+	json_put_int64(w, "waitingRuns", (int64_t)view.waiting);
+}
+
+static bool
+list_session(
+    const struct ulid *id, const struct session_record *rec, int err, void *arg)
+{
+	struct listing *l = arg;
+
+	if (rec != NULL &&
+	    (session_record_expired(rec, l->now_ms) ||
+		!session_record_for(rec, l->trust)))
+		return true;
+	l->more = l->left-- == 0;
+	if (l->more)
+		return false;
+	l->last = *id;
+	json_write_begin_object(l->w);
+	json_put_id(l->w, "sessionId", "sess_", id);
+	if (rec != NULL)
+		put_session(l, rec);
+	else
+		json_put_str(l->w, "unreadable", store_strerror(err));
+	json_write_end_object(l->w);
+	return true;
+}
+
+static int
+list_write(struct listing *l, bool by_uid, uint32_t uid,
+    const struct ulid *before, int64_t limit)
+{
+	struct json_writer *w = l->w;
+	struct store_txn *txn;
+	int err = store_read_begin(l->sup->store, &txn);
+
+	if (err != STORE_OK)
+		return err;
+	json_write_begin_object(w);
+	json_write_key(w, "sessions");
+	json_write_begin_array(w);
+	err = session_list(txn, by_uid, uid, before, list_session, l);
+	store_read_end(l->sup->store);
+	json_write_end_array(w);
+	json_put_int64(w, "limit", limit);
+	if (l->more)
+		json_put_id(w, "nextCursor", "sess_", &l->last);
+	else
+		json_put_null(w, "nextCursor");
+	json_write_end_object(w);
+	return err;
+}
+
+void
+session_call_list(
+    struct client *client, uint32_t seq, const struct ipc_params *p)
+{
+	int64_t limit = ipc_int(p, F_LIMIT, LIMIT_LIST_DEFAULT);
+	const char *cursor = ipc_str(p, F_CURSOR);
+	struct listing l = { .sup = client_sup(client),
+		.left = limit,
+		.now_ms = clock_stamp_ms(),
+		.trust = client_trust(client) };
+	struct refusal refusal = { 0 };
+	struct ulid before;
+	struct json_writer w;
+	bool by_uid, good;
+	uint32_t uid;
+	struct buf b;
+	int err;
+
+	good = query_whose(client, p, &by_uid, &uid, &refusal);
+	if (good && cursor != NULL && !id_parse("sess_", cursor, &before))
+		good = refuse(&refusal, ERR_INVALID_PARAMETER,
+		    "cursor: not a nextCursor of an answer");
+	if (!good) {
+		reply_error(client, seq, refusal.code, NULL, refusal.message);
+		return;
+	}
+	buf_init(&b, REPLY_BYTES_MAX);
+	json_writer_init(&w, &b);
+	l.w = &w;
+	err =
+	    list_write(&l, by_uid, uid, cursor == NULL ? NULL : &before, limit);
+	if (err == STORE_OK)
+		reply_json(client, seq, &w, &b);
+	else
+		reply_error(
+		    client, seq, ERR_STORAGE_ERROR, NULL, store_strerror(err));
+	buf_clear(&b);
+}
+
+/* session.close */
+
+/* The guard's own refusal. */
+enum {
+	CLOSE_IN_USE = STORE__MAX
+};
+
+struct closing {
+	struct sup *sup;
+	struct watch *watch; /* who asked; NULL when they went away */
+	struct ulid id;
+	char name[ID_CHARS + 1];
+	uid_t uid;
+	bool force;
+};
+
+static void
+closing_free(struct closing *c)
+{
+	if (c->watch != NULL)
+		c->watch->owner = NULL;
+	watch_free(&c->watch);
+	free(c);
+}
+
+static void
+closing_fail(struct closing *c, enum err_code code, const char *message)
+{
+	if (c->watch != NULL)
+		reply_error(
+		    c->watch->client, c->watch->seq, code, NULL, message);
+	closing_free(c);
+}
+
+/* Nothing of it is left. */
+static void
+closing_done(void *arg)
+{
+	struct closing *c = arg;
+	struct json_writer w;
+	struct buf b;
+
+	if (c->watch != NULL) {
+		buf_init(&b, 1024);
+		json_writer_init(&w, &b);
+		json_write_begin_object(&w);
+		json_put_str(&w, "sessionId", c->name);
+		json_put_bool(&w, "success", true);
+		json_write_end_object(&w);
+		reply_json(c->watch->client, c->watch->seq, &w, &b);
+	}
+	closing_free(c);
+}
+
+/* In the transaction: a session with live runs stays. */
+static int
+closing_write(struct store_txn *txn, void *arg)
+{
+	const struct closing *c = arg;
+	uint64_t live;
+	int err = session_live_runs(txn, &c->id, &live);
+
+	if (err != STORE_OK)
+		return err;
+	return live > 0 ? (int)CLOSE_IN_USE : session_delete(txn, &c->id);
+}
+
+static void closing_empty(void *arg);
+
+static void
+closing_written(void *arg, int err)
+{
+	struct closing *c = arg;
+	struct session_view view;
+
+	if (err == STORE_OK) {
+		log_info("%s: closed by uid %u", c->name, (unsigned)c->uid);
+		session_end(c->sup, &c->id, closing_done, c);
+		return;
+	}
+	if (err == STORE_CLOSED) {
+		closing_free(c);
+		return;
+	}
+	session_look(c->sup, &c->id, &view);
+	/* One was submitted meanwhile. */
+	if (err == CLOSE_IN_USE && c->force && (view.busy || view.waiting > 0))
+		session_empty(c->sup, &c->id, closing_empty, c);
+	else if (err == CLOSE_IN_USE)
+		closing_fail(c, ERR_SESSION_IN_USE,
+		    "a run uses the session or waits for it; force cancels"
+		    " such runs");
+	else if (err == STORE_NOT_FOUND)
+		closing_fail(c, ERR_SESSION_NOT_FOUND,
+		    "there is no such session any more");
+	else
+		closing_fail(c, reply_store_code(err), store_strerror(err));
+}
+
+static void
+closing_empty(void *arg)
+{
+	struct closing *c = arg;
+
+	store_write(c->sup->store, closing_write, c, closing_written, c);
+}
+
+/* What a client may not see does not exist for it. */
+static bool
+closing_find(struct client *client, const struct ulid *id)
+{
+	struct sup *sup = client_sup(client);
+	struct session_record rec;
+	struct store_txn *txn;
+	int err;
+
+	if (store_read_begin(sup->store, &txn) != STORE_OK)
+		return false;
+	err = session_get(txn, id, &rec);
+	store_read_end(sup->store);
+	if (err == STORE_OK)
+		return client_may_see(client, rec.uid) &&
+		    session_record_for(&rec, client_trust(client)) &&
+		    !session_record_expired(&rec, clock_stamp_ms());
+	/* One that cannot be read: for those who may close any. */
+	return err != STORE_NOT_FOUND && client_may_command(client);
+}
+
+void
+session_call_close(
+    struct client *client, uint32_t seq, const struct ipc_params *p)
+{
+	static const struct ulid no_run;
+	struct closing *c;
+	struct ulid id;
+
+	if (!id_parse("sess_", ipc_str(p, F_SESSION_ID), &id) ||
+	    !closing_find(client, &id)) {
+		reply_error(client, seq, ERR_SESSION_NOT_FOUND, NULL,
+		    "there is no such session");
+		return;
+	}
+	c = calloc(1, sizeof(*c));
+	if (c != NULL)
+		c->watch = watch_new(WATCH_OTHER, client, NULL, &no_run, seq);
+	if (c == NULL || c->watch == NULL) {
+		free(c);
+		reply_error(client, seq, ERR_INTERNAL, NULL, "no memory");
+		return;
+	}
+	c->watch->owner = &c->watch;
+	c->sup = client_sup(client);
+	c->id = id;
+	id_format("sess_", &id, c->name);
+	c->uid = client_uid(client);
+	c->force = ipc_bool(p, F_FORCE, false);
+	if (c->force)
+		session_empty(c->sup, &id, closing_empty, c);
+	else
+		closing_empty(c);
+}
