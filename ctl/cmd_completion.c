@@ -55,11 +55,27 @@ print_templates(struct ctl *ctl)
 	return rc;
 }
 
+static enum ctl_exit
+print_sessions(struct ctl *ctl)
+{
+	struct ctl_answer a;
+	struct ipc_params p;
+	enum ctl_exit rc;
+
+	ipc_params_init(&p, MSG_SESSION_LIST);
+	rc = ctl_call(ctl, &p, CALL_MS, &a);
+	if (rc != CTL_OK)
+		return rc;
+	print_each(json_obj_get(a.root, "sessions"), "sessionId");
+	ctl_answer_free(&a);
+	return rc;
+}
+
 enum ctl_exit
 cmd_completion(struct ctl *ctl)
 {
 	static const char *const words[] = { "bash", "zsh", "words-RUN",
-		"words-TEMPLATE", NULL };
+		"words-TEMPLATE", "words-SESSION", NULL };
 
 	switch (command_word("completion", ctl->args[0], words)) {
 	case 0:
@@ -72,6 +88,8 @@ cmd_completion(struct ctl *ctl)
 		return print_runs(ctl);
 	case 3:
 		return print_templates(ctl);
+	case 4:
+		return print_sessions(ctl);
 	default:
 		return CTL_USAGE;
 	}

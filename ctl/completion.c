@@ -10,7 +10,8 @@
 static bool
 is_kind(const char *word)
 {
-	static const char *const kinds[] = { "RUN", "TEMPLATE", "FILE" };
+	static const char *const kinds[] = { "RUN", "TEMPLATE", "SESSION",
+		"FILE" };
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (strcmp(kinds[i], word) == 0)

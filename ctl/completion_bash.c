@@ -43,8 +43,9 @@ put_values(void)
 		put_option(o, "|");
 		if (words[0] != '\0')
 			printf(") words='%s' ;;\n", words);
-		else if (strcmp(o->value, "TEMPLATE") == 0)
-			printf(") kind=TEMPLATE ;;\n");
+		else if (strcmp(o->value, "TEMPLATE") == 0 ||
+		    strcmp(o->value, "SESSION") == 0)
+			printf(") kind=%s ;;\n", o->value);
 		else
 			printf(") kind=%s ;;\n",
 			    value_is_file(o) ? "FILE" : "ANY");
@@ -165,7 +166,7 @@ completion_bash(void)
 	       "\tesac\n"
 	       "\n"
 	       "\tcase $kind in\n"
-	       "\tRUN|TEMPLATE)\n"
+	       "\tRUN|TEMPLATE|SESSION)\n"
 	       "\t\twords=$(\"${COMP_WORDS[0]}\" completion \"words-$kind\" "
 	       "2>/dev/null) ;;\n"
 	       "\tFILE)\n"

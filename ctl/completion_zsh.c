@@ -27,7 +27,8 @@ put_action(const char *what, const char *words)
 {
 	if (words[0] != '\0')
 		printf(":%s:(%s)", what, words);
-	else if (strcmp(what, "RUN") == 0 || strcmp(what, "TEMPLATE") == 0)
+	else if (strcmp(what, "RUN") == 0 || strcmp(what, "TEMPLATE") == 0 ||
+	    strcmp(what, "SESSION") == 0)
 		printf(":%s:_browsertaskctl_words %s", what, what);
 	else if (strcmp(what, "FILE") == 0 || strcmp(what, "PATH") == 0 ||
 	    strcmp(what, "DIR") == 0)

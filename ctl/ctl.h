@@ -104,6 +104,7 @@ enum ctl_exit cmd_submit(struct ctl *);
 enum ctl_exit cmd_wait(struct ctl *);
 enum ctl_exit cmd_status(struct ctl *);
 enum ctl_exit cmd_runs(struct ctl *);
+enum ctl_exit cmd_sessions(struct ctl *);
 enum ctl_exit cmd_show(struct ctl *);
 enum ctl_exit cmd_events(struct ctl *);
 enum ctl_exit cmd_cancel(struct ctl *);

@@ -8,6 +8,7 @@ ctl_browsertaskctl_SOURCES = \
 	ctl/cmd_list.c \
 	ctl/cmd_runs.c \
 	ctl/cmd_service.c \
+	ctl/cmd_sessions.c \
 	ctl/cmd_submit.c \
 	ctl/cmd_template.c \
 	ctl/commands.c \

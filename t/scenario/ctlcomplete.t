@@ -26,6 +26,7 @@ spew('bin/browsertaskctl', <<'EOF');
 case "$1 $2" in
 "completion words-RUN") printf 'last\nrun_AAA\nrun_BBB\n' ;;
 "completion words-TEMPLATE") printf 'batch_extract_pages\nlogin\n' ;;
+"completion words-SESSION") printf 'sess_AAA\n' ;;
 *) echo "GOT<$*>" ;;
 esac
 EOF
@@ -62,7 +63,7 @@ EOF
 }
 
 SKIP: {
-	skip 'no bash', 20 if system('bash -c : 2>/dev/null') != 0;
+	skip 'no bash', 22 if system('bash -c : 2>/dev/null') != 0;
 	is bash(''), join(' ', sort @commands), 'bash: all commands';
 	is bash('ca'), 'cancel', 'one';
 	is bash('art'), 'artifact artifacts', 'two';
@@ -77,6 +78,8 @@ SKIP: {
 	is bash('template', 'check', 'o'), 'other.lua', 'a file';
 	is bash('template', 'show', 'l'), 'login', 'what follows a word';
 	is bash('artifact', ''), 'get list', 'words';
+	is bash('sessions', 'close', ''), 'sess_AAA', 'a session';
+	is bash('submit', '--session', ''), 'sess_AAA', '... of an option';
 	is bash('artifact', 'list', 'run_A'), 'run_AAA', '... and a run';
 	is bash('runs', '--status', 'q'), 'queued', 'values of an option';
 	is bash('runs', '--status', '=', 'q'), 'queued', '... behind =';
