@@ -14,12 +14,19 @@
 
 static const char *log_prog = "browsertask";
 static enum log_level log_max = LOGL_INFO;
+static void (*log_filter)(char *message, size_t size);
 
 void
 log_init(const char *prog, enum log_level max_level)
 {
 	log_prog = prog;
 	log_max = max_level;
+}
+
+void
+log_set_filter(void (*filter)(char *message, size_t size))
+{
+	log_filter = filter;
 }
 
 /* Nearly every line: vis would leave it as it is, at some cost. */
@@ -46,6 +53,8 @@ log_vwrite(enum log_level level, const char *fmt, va_list ap)
 	struct iovec line[3] = { { head, 0 }, { msg, 0 }, { end, 1 } };
 
 	vsnprintf(msg, sizeof(msg), fmt, ap);
+	if (log_filter != NULL)
+		log_filter(msg, sizeof(msg));
 	if (!log_is_plain(msg)) {
 		strnvis(
 		    safe, msg, sizeof(safe), VIS_OCTAL | VIS_NL | VIS_NOSLASH);

@@ -5,6 +5,8 @@
 #ifndef COMMON_LOG_H
 #define COMMON_LOG_H
 
+#include <stddef.h>
+
 enum log_level {
 	LOGL_ERR = 3,
 	LOGL_WARN = 4,
@@ -16,6 +18,11 @@ enum log_level {
 void log_init(const char *prog, enum log_level max_level);
 /* The name given there. */
 const char *log_program(void);
+/*
+ * Has every message changed by filter before it is written (NULL: by none);
+ * size is the room that it has. The filter must not log.
+ */
+void log_set_filter(void (*filter)(char *message, size_t size));
 /* Writes "<N>PROG: message\n" in one write(2); control bytes are escaped. */
 void log_write(enum log_level, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

@@ -10,7 +10,9 @@
 #include "common/clock.h"
 #include "ipc/chan.h"
 #include "workerd/lua_json.h"
+#include "workerd/redact.h"
 #include "workerd/run.h"
+#include "workerd/secret.h"
 
 #define MAX_WARNINGS 100
 #define MAX_META     8192
@@ -74,6 +76,7 @@ step_end(lua_State *L)
 	lua_settop(L, 4);
 	if (!lua_isnil(L, 4)) {
 		lua_json_encode(L, 4);
+		secret_clean(L);
 		meta = lua_tolstring(L, -1, &meta_len);
 		if (meta_len > MAX_META)
 			return luaL_error(L, "meta of a step above 8 KiB");
@@ -151,6 +154,16 @@ total(lua_State *L)
 	return 0;
 }
 
+/* What stands around items is the template's own. */
+static void
+refuse_secret(lua_State *L, const char *text, size_t len)
+{
+	const struct redact *r = redact_installed();
+
+	if (r != NULL && redact_finds(r, text, len))
+		luaL_error(L, "a secret in what is around the items");
+}
+
 static int
 collect(lua_State *L)
 {
@@ -165,6 +178,9 @@ collect(lua_State *L)
 	c.prefix = run_field(L, 1, "prefix", 4096, "", &c.prefix_len);
 	c.separator = run_field(L, 1, "separator", 256, "", &c.separator_len);
 	c.suffix = run_field(L, 1, "suffix", 4096, "", &c.suffix_len);
+	refuse_secret(L, c.prefix, c.prefix_len);
+	refuse_secret(L, c.separator, c.separator_len);
+	refuse_secret(L, c.suffix, c.suffix_len);
 	run_sent(L, report_collect(run->chan, &c));
 	return 0;
 }

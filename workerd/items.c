@@ -5,6 +5,7 @@
  * journaled is never sent again.
  */
 #include <string.h>
+#include <strings.h>
 
 #include <sys/types.h>
 
@@ -15,6 +16,7 @@
 #include "ipc/chan.h"
 #include "workerd/lua_json.h"
 #include "workerd/run.h"
+#include "workerd/secret.h"
 
 #define MAX_SLOTS 16
 
@@ -65,14 +67,21 @@ item_done(lua_State *L)
 	return 1;
 }
 
-/* Leaves the bytes of the value on top: a string as it is, else its JSON. */
+/*
+ * Leaves the bytes of the value on top: a string as it is, else its JSON. There
+ * are no secrets in what is text.
+ */
 static void
-to_bytes(lua_State *L)
+to_bytes(lua_State *L, bool text)
 {
-	if (lua_isnil(L, -1) || lua_type(L, -1) == LUA_TSTRING)
+	if (lua_isnil(L, -1))
 		return;
-	lua_json_encode(L, -1);
-	lua_remove(L, -2);
+	if (lua_type(L, -1) != LUA_TSTRING) {
+		lua_json_encode(L, -1);
+		lua_remove(L, -2);
+	}
+	if (text)
+		secret_clean(L);
 }
 
 /*
@@ -140,7 +149,7 @@ push_parts(lua_State *L)
 			lua_rawgeti(L, PARTS, i);
 		else
 			lua_pushnil(L);
-		to_bytes(L);
+		to_bytes(L, true);
 		if (!lua_isnil(L, -1))
 			last = i;
 	}
@@ -174,6 +183,7 @@ item(lua_State *L)
 	lua_getfield(L, ARG, "record");
 	lua_json_encode(L, -1);
 	lua_remove(L, -2);
+	secret_clean(L);
 	(void)lua_tolstring(L, RECORD, &len);
 	if (len > LIMIT_ITEM_RECORD_BYTES)
 		return luaL_error(L, "record of item %d above 16 KiB", index);
@@ -216,11 +226,26 @@ send_artifact(lua_State *L, void *arg)
 	return 0;
 }
 
+/* Whether bytes that look like a secret can be one. */
+static bool
+is_text(const char *mime)
+{
+	static const char *const others[] = { "image/", "audio/", "video/",
+		"font/", "application/pdf", "application/zip",
+		"application/octet-stream" };
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (strncasecmp(mime, others[i], strlen(others[i])) == 0)
+			return false;
+	return true;
+}
+
 /* artifact{kind=, mime=, name=, data=} */
 static int
 artifact(lua_State *L)
 {
 	struct run *run = run_of(L);
+	const char *mime;
 	struct sending *s;
 	int slot = 0;
 
@@ -228,12 +253,12 @@ artifact(lua_State *L)
 	lua_settop(L, ARG);
 	sched_check(run->sched, L);
 	(void)run_field(L, ARG, "kind", 32, NULL, NULL);
-	(void)run_field(L, ARG, "mime", 128, NULL, NULL);
+	mime = run_field(L, ARG, "mime", 128, NULL, NULL);
 	(void)run_field(L, ARG, "name", 128, NULL, NULL);
 	s = lua_newuserdatauv(L, sizeof(*s), 0);
 	memset(s, 0, sizeof(*s));
 	lua_getfield(L, ARG, "data");
-	to_bytes(L);
+	to_bytes(L, is_text(mime));
 	if (lua_isnil(L, RECORD))
 		return luaL_error(L, "an artifact without data");
 	while (slot < MAX_SLOTS && (run->artifact_slots & (1u << slot)) != 0)
@@ -275,6 +300,7 @@ result(lua_State *L)
 	s = lua_newuserdatauv(L, sizeof(*s), 0);
 	memset(s, 0, sizeof(*s));
 	lua_json_encode(L, ARG);
+	secret_clean(L);
 	return send_result(L, NULL);
 }
 

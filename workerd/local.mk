@@ -13,6 +13,8 @@ workerd_libworkerd_a_SOURCES = \
 	workerd/lua_view.h \
 	workerd/program.c \
 	workerd/program.h \
+	workerd/redact.c \
+	workerd/redact.h \
 	workerd/report.c \
 	workerd/report.h \
 	workerd/run.c \
@@ -24,6 +26,8 @@ workerd_libworkerd_a_SOURCES = \
 	workerd/tab.c \
 	workerd/tab.h \
 	workerd/tab_act.c \
+	workerd/unescape.c \
+	workerd/unescape.h \
 	workerd/vm.c \
 	workerd/vm.h \
 	workerd/vm_base.c \

@@ -25,6 +25,16 @@
 
 static void push_value(lua_State *, struct json_val);
 
+struct buf *
+lua_json_push_buf(lua_State *L, size_t max_bytes)
+{
+	struct buf *b = lua_newuserdatauv(L, sizeof(*b), 0);
+
+	buf_init(b, max_bytes);
+	luaL_setmetatable(L, BUF_NAME);
+	return b;
+}
+
 static void
 push_str(lua_State *L, struct json_val v)
 {
@@ -36,9 +46,7 @@ push_str(lua_State *L, struct json_val v)
 		lua_pushlstring(L, text, len);
 		return;
 	}
-	b = lua_newuserdatauv(L, sizeof(*b), 0);
-	buf_init(b, LUA_JSON_MAX_BYTES);
-	luaL_setmetatable(L, BUF_NAME);
+	b = lua_json_push_buf(L, LUA_JSON_MAX_BYTES);
 	if (!json_str_add(v, b))
 		luaL_error(L, "out of memory");
 	lua_pushlstring(L, (const char *)b->data, b->len);
@@ -283,9 +291,7 @@ lua_json_encode(lua_State *L, int index)
 	struct buf *b;
 
 	index = lua_absindex(L, index);
-	b = lua_newuserdatauv(L, sizeof(*b), 0);
-	buf_init(b, LUA_JSON_MAX_BYTES);
-	luaL_setmetatable(L, BUF_NAME);
+	b = lua_json_push_buf(L, LUA_JSON_MAX_BYTES);
 	json_writer_init(&w, b);
 	write_value(L, index, &w);
 	if (!json_writer_finish(&w))

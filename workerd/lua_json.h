@@ -12,6 +12,7 @@
 
 #include <lua.h>
 
+#include "common/buf.h"
 #include "json/tape.h"
 
 #define LUA_JSON_MAX_BYTES ((size_t)16 << 20)
@@ -23,6 +24,8 @@ void lua_json_open(lua_State *);
 /* Pushes the table of functions that templates know as ctx.json. */
 void lua_json_push_lib(lua_State *);
 void lua_json_push_null(lua_State *);
+/* Pushes a buf that is emptied when Lua drops it. */
+struct buf *lua_json_push_buf(lua_State *, size_t max_bytes);
 /* Pushes the value as Lua data. */
 void lua_json_push(lua_State *, struct json_val);
 /* Pushes a view of the text, which is copied. */

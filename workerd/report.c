@@ -8,6 +8,7 @@
 
 #include "ipc/chan.h"
 #include "ipc/msg.h"
+#include "workerd/redact.h"
 #include "workerd/report.h"
 
 #define TEXT_MAX  2000
@@ -33,8 +34,8 @@ char_len(const unsigned char *s)
 	return *s == 0xc2 && s[1] < 0xa0 ? 0 : n;
 }
 
-void
-report_clean(char *dst, size_t size, const char *text)
+static void
+clean_chars(char *dst, size_t size, const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;
 	size_t out = 0;
@@ -53,6 +54,25 @@ report_clean(char *dst, size_t size, const char *text)
 		s += len;
 	}
 	dst[out] = '\0';
+}
+
+void
+report_clean(char *dst, size_t size, const char *text)
+{
+	const struct redact *r = redact_installed();
+	size_t len = strlen(text);
+	struct buf b;
+
+	if (r == NULL || !redact_finds(r, text, len)) {
+		clean_chars(dst, size, text);
+		return;
+	}
+	buf_init(&b, 2 * len + sizeof(REDACT_SHOWN));
+	if (redact_add(r, text, len, &b) && buf_add(&b, "", 1))
+		clean_chars(dst, size, (const char *)b.data);
+	else
+		clean_chars(dst, size, REDACT_SHOWN);
+	buf_clear(&b);
 }
 
 static bool

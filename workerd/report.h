@@ -74,7 +74,7 @@ bool report_run_end(struct chan *, const struct report_end *);
 
 /*
  * Copies text as valid UTF-8 without control characters, '?' for what is not,
- * cut at a character to fit size with its NUL.
+ * cut at a character to fit size with its NUL. Secrets are taken out of it.
  */
 void report_clean(char *dst, size_t size, const char *text);
 

@@ -18,6 +18,7 @@
 #include "templates/builtin.h"
 #include "workerd/lua_json.h"
 #include "workerd/program.h"
+#include "workerd/redact.h"
 #include "workerd/run.h"
 #include "workerd/secret.h"
 
@@ -60,6 +61,8 @@ run_free(struct run **runp)
 	sched_free(&run->sched);
 	vm_free(&run->vm);
 	tab_free_all(run);
+	redact_install(NULL);
+	redact_free(&run->redact);
 	secrets_free(&run->secrets);
 	buf_clear(&run->inputs);
 	run->magic = 0;

@@ -23,6 +23,7 @@
 struct browser;
 struct chan;
 struct page;
+struct redact;
 struct secrets;
 struct tab;
 
@@ -62,6 +63,7 @@ struct run {
 	size_t memory_bytes; /* for the template's program */
 	int64_t limit_ms;
 	struct buf inputs;
+	struct redact *redact;   /* of these: */
 	struct secrets *secrets; /* NULL: it has none */
 	bool secrets_complete;   /* also when it has none */
 	bool inputs_complete;

@@ -16,12 +16,15 @@
 #include "common/buf.h"
 #include "json/tape.h"
 #include "model/limits.h"
+#include "workerd/lua_json.h"
+#include "workerd/redact.h"
 #include "workerd/secret.h"
+#include "workerd/vm.h"
 
 #define SECRET_NAME   "secret"
 #define SECRET_MEMBER "secret"
-#define SECRET_SHOWN  "[secret]"
 #define READ_BYTES    4096
+#define BYTES_A_STEP  8 /* of redaction */
 
 struct secrets {
 	struct buf document;
@@ -127,7 +130,7 @@ secrets_value(const struct secrets *s, size_t i, size_t *ret_len)
 static int
 secret_shown(lua_State *L)
 {
-	lua_pushliteral(L, SECRET_SHOWN);
+	lua_pushliteral(L, REDACT_SHOWN);
 	return 1;
 }
 
@@ -209,4 +212,25 @@ secret_text(lua_State *L, int index, size_t *ret_len)
 	const struct secret *s = luaL_testudata(L, index, SECRET_NAME);
 
 	return s == NULL ? NULL : secrets_value(s->owner, s->index, ret_len);
+}
+
+void
+secret_clean(lua_State *L)
+{
+	const struct redact *r = redact_installed();
+	const char *text;
+	struct buf *b;
+	size_t len;
+
+	if (r == NULL)
+		return;
+	text = lua_tolstring(L, -1, &len);
+	vm_charge(L, len / BYTES_A_STEP);
+	b = lua_json_push_buf(L, 2 * len + sizeof(REDACT_SHOWN));
+	if (!redact_add(r, text, len, b))
+		luaL_error(L, "out of memory");
+	lua_pushlstring(L, (const char *)b->data, b->len);
+	buf_clear(b);
+	lua_replace(L, -3);
+	lua_pop(L, 1);
 }

@@ -52,5 +52,10 @@ void secret_place(lua_State *, const struct secrets *);
  * value is on the stack; NULL when there is something else.
  */
 const char *secret_text(lua_State *, int index, size_t *ret_len);
+/*
+ * Takes the secrets out of the string on top of the stack, which is to leave
+ * the worker: those of the redactor that is installed (redact.h).
+ */
+void secret_clean(lua_State *);
 
 #endif

@@ -21,6 +21,7 @@
 #include "page/browser.h"
 #include "page/page.h"
 #include "workerd/describe.h"
+#include "workerd/redact.h"
 #include "workerd/report.h"
 #include "workerd/run.h"
 #include "workerd/secret.h"
@@ -135,6 +136,12 @@ on_secrets(evutil_socket_t fd, short what, void *ctx)
 		    "the secret inputs of the run did not arrive");
 		return;
 	}
+	w->run->redact = redact_new(w->run->secrets);
+	if (w->run->redact == NULL) {
+		run_abort(w->run, ERR_INTERNAL, "out of memory");
+		return;
+	}
+	redact_install(w->run->redact);
 	w->run->secrets_complete = true;
 	try_go(w);
 }

@@ -10,10 +10,13 @@
 #include <lauxlib.h>
 #include <lua.h>
 
+#include "common/buf.h"
 #include "common/fdio.h"
+#include "json/tape.h"
 #include "model/limits.h"
 #include "t/unit/tap.h"
 #include "workerd/lua_json.h"
+#include "workerd/redact.h"
 #include "workerd/secret.h"
 #include "workerd/vm.h"
 
@@ -97,7 +100,7 @@ test_pipe(void)
 static void
 test_limits(void)
 {
-	char *text = malloc(LIMIT_SECRETS_BYTES + 2);
+	char *text = malloc(LIMIT_SECRETS_BYTES + 4);
 	size_t len = 0;
 
 	if (text == NULL)
@@ -105,15 +108,15 @@ test_limits(void)
 	for (int i = 0; i <= LIMIT_SECRETS; i++)
 		len +=
 		    (size_t)snprintf(text + len, 8, "%s\"x\"", i ? "," : "[");
-	strcpy(text + len, "]");
+	memcpy(text + len, "]", 2);
 	is_int(feed_all(text), SECRETS_LOST, "too many values");
-	strcpy(text + len - 4, "]");
+	memcpy(text + len - 4, "]", 2);
 	is_int(feed_all(text), SECRETS_COMPLETE, "as many as there may be");
 	memset(text, 'x', LIMIT_SECRETS_BYTES + 1);
 	memcpy(text, "[\"", 2);
-	strcpy(text + LIMIT_SECRETS_BYTES - 2, "\"]");
+	memcpy(text + LIMIT_SECRETS_BYTES - 2, "\"]", 3);
 	is_int(feed_all(text), SECRETS_COMPLETE, "as long as they may be");
-	strcpy(text + LIMIT_SECRETS_BYTES - 1, "\"]");
+	memcpy(text + LIMIT_SECRETS_BYTES - 1, "\"]", 3);
 	is_int(feed_all(text), SECRETS_LOST, "one byte too long");
 	free(text);
 }
@@ -223,9 +226,145 @@ test_lua(void)
 	    "a negative one is none");
 }
 
+/* ---- the redactor ---- */
+
+/* Two values: one with all that is escaped somewhere, one plain. */
+static const char values[] =
+    "[\"pa ss\\\"w/&<\\\\%41\u00e9\",\"hunter2\",\"abc\","
+    "\"1234\",\"nabc\"]";
+
+static struct redact *redactor;
+
+static const char *
+redacted(const char *text, size_t len)
+{
+	static struct buf b;
+
+	buf_clear(&b);
+	buf_init(&b, 1 << 20);
+	if (!redact_add(redactor, text, len, &b) || !buf_add(&b, "", 1))
+		abort();
+	if ((strstr((char *)b.data, REDACT_SHOWN) != NULL) !=
+	    redact_finds(redactor, text, len))
+		return "finding and taking out differ";
+	return (const char *)b.data;
+}
+
+static void
+expect(const char *text, const char *want)
+{
+	is_str(redacted(text, strlen(text)), want, text);
+}
+
+static void
+test_texts(void)
+{
+	expect("", "");
+	expect("abc is short", "abc is short");
+	expect("my hunter2!", "my [secret]!");
+	expect("hunter2hunter2", "[secret][secret]");
+	expect("Hunter2 hunter", "Hunter2 [secret]");
+	expect("hunter is cut", "hunter is cut");
+	expect("cut: hunt", "cut: [secret]");
+	expect("cut: hun", "cut: hun");
+	expect("%68unter2 h%75nter%32 &#104;unter&#x32;",
+	    "[secret] [secret] [secret]");
+	expect("\\u0068unter2", "[secret]");
+	expect("=pa ss\"w/&<\\%41\u00e9=", "=[secret]=");
+	expect("?q=pa%20ss%22w%2F%26%3C%5C%2541%C3%A9&x", "?q=[secret]&x");
+	expect("?q=pa+ss%22w%2f%26%3c%5c%2541%c3%a9&x", "?q=[secret]&x");
+	expect("?q=pa%20ss%22w/&%3C%5C%41\u00e9&x", "?q=[secret]&x");
+	expect("<b title=\"pa ss&quot;w/&amp;&lt;\\%41&eacute;\">",
+	    "<b title=\"pa ss&quot;w/&amp;&lt;\\%41&eacute;\">");
+	expect("<b title=\"pa ss&quot;w/&amp;&lt;\\%41&#233;\">",
+	    "<b title=\"[secret]\">");
+	expect(
+	    "<b title='pa&amp;nbsp;ss&amp;quot;w/&amp;amp;&amp;#60;\\%41\u00e9'>",
+	    "<b title='[secret]'>");
+	expect("x = 'pa ss\\\"w\\/&<\\\\%41\\u00e9'", "x = '[secret]'");
+	expect(
+	    "'{\\\"a\\\":\\\"hunter2\\\"}'", "'{\\\"a\\\":\\\"[secret]\\\"}'");
+	expect(
+	    "pa%2520ss%2522w%252F%2526%253C%255C%252541%25C3%25A9", "[secret]");
+	expect("see pa%20ss%2", "see [secret]");
+	expect("see pa ss&quo", "see [secret]");
+	expect("aHVudGVyMg==", "[secret]g==");
+	/* me:hunter2, xhunter2x, xxhunter2 */
+	expect("Basic bWU6aHVudGVyMg==", "Basic bWU6[secret]g==");
+	expect("eGh1bnRlcjJ4", "eG[secret]J4");
+	expect("eHhodW50ZXIy", "eHh[secret]");
+	expect("1234567", "[secret]567");
+}
+
+static void
+test_json(void)
+{
+	expect("{\"a\":\"hunter2\",\"hunter2\":[1234,12345,-1234]}",
+	    "{\"a\":\"[secret]\",\"[secret]\":[\"[secret]\",12345,-1234]}");
+	expect("[\"pa ss\\\"w/&<\\\\%41\\u00e9\"]", "[\"[secret]\"]");
+	expect("[\"\\nabc\",\"xnabcx\"]", "[\"\\nabc\",\"x[secret]x\"]");
+	expect("[\"{\\\"a\\\":\\\"pa ss\\\\\\\"w/&<\\\\\\\\%41\u00e9\\\"}\"]",
+	    "[\"{\\\"a\\\":\\\"[secret]\\\"}\"]");
+	expect("[\"hunt\",\"er2\",true,null,1.5e3]",
+	    "[\"[secret]\",\"er2\",true,null,1.5e3]");
+	expect("[\"hunter2\"", "[\"[secret]\"");
+}
+
+/* Whatever stands around and however it is escaped, JSON stays JSON. */
+static void
+test_any(void)
+{
+	static const char *const pieces[] = { "\\\\", "\\\"", "\\n", "n", "abc",
+		"hunter2", "hun", "%", "%25", "&", "&amp;", "\\u0068", "pa ss",
+		"\\u005c", "ter2", "1234", "\xc3\xa9", "+", "w/" };
+	unsigned x = 1;
+	int bad = 0, hits = 0;
+
+	for (int round = 0; round < 20000; round++) {
+		char text[200] = "{\"k\":\"";
+		struct json_doc *doc = NULL;
+		const char *out;
+
+		for (int i = 0; i < 12; i++) {
+			x = x * 1103515245U + 12345U;
+			strlcat(text,
+			    pieces[(x >> 16) %
+				(sizeof(pieces) / sizeof(pieces[0]))],
+			    sizeof(text));
+		}
+		strlcat(text, "\"}", sizeof(text));
+		out = redacted(text, strlen(text));
+		if (!json_parse((const uint8_t *)out, strlen(out), NULL, 0,
+			&doc, NULL) ||
+		    strstr(out, "hunter2") != NULL)
+			bad++;
+		hits += strstr(out, REDACT_SHOWN) != NULL;
+		json_doc_free(&doc);
+	}
+	is_int(bad, 0, "JSON stays JSON, and no secret stays");
+	ok(hits > 1000, "%d of 20000 had one", hits);
+}
+
+static void
+test_redact(void)
+{
+	struct secrets *s = secrets_new();
+
+	(void)feed(s, values, strlen(values), SIZE_MAX, true);
+	is_int(secrets_count(s), 5, "values to look for");
+	redactor = redact_new(s);
+	test_texts();
+	test_json();
+	test_any();
+	(void)redacted("", 0);
+	redact_free(&redactor);
+	secrets_free(&s);
+}
+
 int
 main(void)
 {
+	test_redact();
 	test_pipe();
 	test_limits();
 	test_lua();
