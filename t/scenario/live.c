@@ -20,6 +20,7 @@
 static const char *const live_paths[] = {
 	[LIVE_SHELL] = CHROMIUM_DIR "/chromium-headless-shell",
 	[LIVE_FULL] = CHROMIUM_DIR "/chromium",
+	[LIVE_DRAWN] = CHROMIUM_DIR "/chromium-headless-shell",
 };
 
 /* Tests reach nobody but this machine. */
@@ -30,6 +31,7 @@ static const char *const live_paths[] = {
 static const enum launch_browser live_kinds[] = {
 	[LIVE_SHELL] = LAUNCH_BROWSER_SHELL,
 	[LIVE_FULL] = LAUNCH_BROWSER_FULL,
+	[LIVE_DRAWN] = LAUNCH_BROWSER_SHELL,
 };
 
 /* The child's part; only returns by exec or _exit. */
@@ -41,7 +43,8 @@ live_exec(enum live_program program, const char *dir, int cmd_fd, int answer_fd)
 	size_t n = 0;
 	int null = open("/dev/null", O_RDWR);
 
-	flags_fill(live_kinds[program], SPAWN_TEXT_ONLY, dir, dir_arg, argv);
+	flags_fill(live_kinds[program],
+	    program == LIVE_DRAWN ? 0 : SPAWN_TEXT_ONLY, dir, dir_arg, argv);
 	while (argv[n] != NULL)
 		n++;
 	argv[n] = LIVE_RULES;

@@ -23,8 +23,9 @@ struct live_site {
 };
 
 enum live_program {
-	LIVE_SHELL, /* chromium-headless-shell */
-	LIVE_FULL   /* chromium, headless */
+	LIVE_SHELL, /* chromium-headless-shell, as for runs that only read */
+	LIVE_FULL,  /* chromium, headless, likewise */
+	LIVE_DRAWN  /* the first, as for runs that operate pages */
 };
 
 /* False, with a reason, when there is no browser to start. */
