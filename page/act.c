@@ -241,6 +241,7 @@ act_settle(struct page *p)
 	struct page_acting *a = &p->act;
 
 	a->settling = true;
+	a->asking = false;
 	load_begin_settling(p, &a->nav, a->leaving, a->loading);
 }
 
@@ -353,6 +354,7 @@ act_on_told(struct cdp *cdp, const struct cdp_reply *r, void *arg)
 		act_refused(p, told);
 		return;
 	}
+	p->act.asking = false;
 	act_keep(p, told);
 	act_go_on(p, told);
 }
@@ -360,6 +362,7 @@ act_on_told(struct cdp *cdp, const struct cdp_reply *r, void *arg)
 void
 act_then(struct page *p)
 {
+	p->act.asking = true;
 	act_step(p, plans[p->act.action].then);
 }
 
@@ -376,11 +379,21 @@ act_on_document(struct page *p)
 	a->loading = false;
 }
 
+/*
+ * While the browser loads another document the one that is there answers
+ * nothing: what was done has led there, so there is nothing left to ask.
+ */
 void
 act_on_leaving(struct page *p, bool loading)
 {
-	p->act.leaving = true;
-	p->act.loading = p->act.loading || loading;
+	struct page_acting *a = &p->act;
+
+	a->leaving = true;
+	a->loading = a->loading || loading;
+	if (a->loading && a->asking) {
+		cdp_forget(p->browser->cdp, p);
+		act_settle(p);
+	}
 }
 
 void

@@ -44,7 +44,7 @@ function tell(el, ...names) {
     el.dispatchEvent(new Event(name, {bubbles: true, composed: name === "input"}));
 }
 
-function fillSelect(el, value) {
+function fillSelect(el, value, say) {
   const wanted = Array.isArray(value) ? value : [value];
   if (wanted.length > 1 && !el.multiple)
     throw new Refusal("value", "only one line of the list can be chosen");
@@ -56,7 +56,7 @@ function fillSelect(el, value) {
       all.map((x) => [closeness(q, wordsOf(x.label)), x]).filter(([s]) => s >= 0.7)
         .sort((a, b) => b[0] - a[0]).map(([, x]) => x)[0];
     if (!o)
-      throw new Refusal("value", "the list has no line " + quote(String(v)) + "; it has " +
+      throw new Refusal("value", "the list has no line " + say(v) + "; it has " +
         all.slice(0, 5).map((x) => quote(x.label)).join(", ") + (all.length > 5 ? ", ..." : ""));
     if (o.disabled || (o.parentElement && o.parentElement.disabled))
       throw new Refusal("value", "the line " + quote(o.label) + " is disabled");
@@ -70,21 +70,21 @@ function fillSelect(el, value) {
 }
 
 // A radio button by its own label or value, among those of its name.
-function radioOf(el, value) {
+function radioOf(el, value, say) {
   const q = wordsOf(String(value));
   const root = el.form || el.getRootNode();
   const group = [...root.querySelectorAll("input[type=radio]")].filter((r) => r.name === el.name);
   const found = group.find((r) => r.value === String(value)) ||
     group.find((r) => wordsOf(nameOf(r, "radio")).tight === q.tight);
   if (!found)
-    throw new Refusal("value", "no choice is called " + quote(String(value)));
+    throw new Refusal("value", "no choice is called " + say(value));
   return found;
 }
 
-function fillToggle(o, got, el, out) {
+function fillToggle(o, el, out, say) {
   let on = o.value;
   if (typeof on === "string" && el.type === "radio") {
-    el = radioOf(el, on);
+    el = radioOf(el, on, say);
     on = true;
   } else if (typeof on === "string" && /^(true|on|yes|1|checked)$/i.test(on))
     on = true;
@@ -129,6 +129,7 @@ async function fill(o) {
   const got = await find(o, fillable);
   const el = fieldOf(got.c.el);
   const out = remember(got, o.locator);
+  const say = (value) => o.secret ? "that was given" : quote(String(value));
   S.lastField = el;
   if (o.secret) {
     S.secrets = S.secrets || new WeakSet();
@@ -136,9 +137,9 @@ async function fill(o) {
     delete out.element.value;
   }
   if (el.localName === "select")
-    return Object.assign(out, fillSelect(el, o.value));
+    return Object.assign(out, fillSelect(el, o.value, say));
   if (isToggle(el))
-    return fillToggle(o, got, el, out);
+    return fillToggle(o, el, out, say);
   if (el.type === "file" && el.localName === "input")
     throw new Refusal("value", "files cannot be given to a page");
   if (typeof o.value === "boolean" || typeof o.value === "object")

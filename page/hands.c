@@ -25,7 +25,7 @@ act_on_done(struct cdp *cdp, const struct cdp_reply *r, void *arg)
 		    "the browser refused the input, so a script did it "
 		    "(isTrusted is false)");
 		act_step(p, "byScript");
-	} else if (p->context == 0)
+	} else if (p->context == 0 || p->act.loading)
 		act_settle(p);
 	else
 		act_then(p);

@@ -6,6 +6,7 @@ page_libpage_a_SOURCES = \
 	page/acting.h \
 	page/browser.c \
 	page/browser.h \
+	page/dialog.c \
 	page/flight.c \
 	page/frames.c \
 	page/hands.c \
@@ -240,3 +241,16 @@ t_scenario_pageact_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/t/scenario
 t_scenario_pageact_test_LDADD = $(PAGE_TEST_LIBS)
 TESTS += t/scenario/pageact_test
 EXTRA_DIST += t/pageact
+
+check_PROGRAMS += t/scenario/pagehostile_test
+t_scenario_pagehostile_test_SOURCES = \
+	cell/flags.c \
+	t/scenario/live.c \
+	t/scenario/live.h \
+	t/scenario/pagehostile_test.c \
+	t/scenario/visit.c \
+	t/scenario/visit.h \
+	t/unit/tap.h
+t_scenario_pagehostile_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/t/scenario
+t_scenario_pagehostile_test_LDADD = $(PAGE_TEST_LIBS)
+TESTS += t/scenario/pagehostile_test

@@ -119,7 +119,10 @@ load_settle(struct page *p)
 	if (l->leaving && l->patient && l->loading)
 		return; /* its document comes, or it stops, or the time is up */
 	if (l->leaving)
-		page_pause(p, LOAD_LEAVING_MS);
+		page_pause(p,
+		    l->opts.timeout_ms / 2 < LOAD_LEAVING_MS
+			? l->opts.timeout_ms / 2
+			: LOAD_LEAVING_MS);
 	else
 		page_finish(p, PAGE_OK, "");
 }
@@ -259,9 +262,15 @@ load_on_stopped(struct page *p)
 static bool
 load_is_leaving(const struct cdp_event *ev)
 {
+	static const char script[] = "\"javascript:";
 	struct json_span span;
 	int64_t delay_s;
 
+	/* That is said of a link that only runs a script, too. */
+	if (json_span_member(ev->params, "url", &span) &&
+	    span.len >= sizeof(script) &&
+	    memcmp(span.ptr, script, sizeof(script) - 1) == 0)
+		return false;
 	if (ev->kind == CDP_EV_FRAME_REQUESTED)
 		return json_span_member(ev->params, "disposition", &span) &&
 		    json_span_str_eq(span, "currentTab");
@@ -468,6 +477,9 @@ load_begin_settling(struct page *p, const struct page_nav_options *opts,
 
 	memset(l, 0, sizeof(*l));
 	load_set_options(l, opts);
+	/* A page that stays and never rests does not fail by that. */
+	if (l->opts.stable_timeout_ms > l->opts.timeout_ms / 2)
+		l->opts.stable_timeout_ms = l->opts.timeout_ms / 2;
 	tv = (struct timeval){ l->opts.timeout_ms / 1000,
 		l->opts.timeout_ms % 1000 * 1000 };
 	event_add(p->deadline, &tv);

@@ -98,6 +98,7 @@ struct page_acting {
 	bool sent;      /* something was done that cannot be done again */
 	bool by_script; /* by the page's script, not by the browser */
 	bool typed;     /* only text was put in */
+	bool asking;    /* the page what it made of it */
 	bool settling;  /* the rest is navigate.c's */
 	bool leaving;   /* the page asked for another document */
 	bool loading;   /* which the browser has begun to load */
@@ -248,12 +249,15 @@ void page_finish_json(struct page *, const char *json, size_t len);
 /* As page_finish, but from the loop. */
 void page_finish_later(struct page *, enum page_status, const char *message);
 void page_pause(struct page *, int ms);
-/* Another window was opened; with too many the operation fails. */
-void page_on_popup(struct page *);
 /* Sends {"key":"value"} or nothing with a NULL key. */
 void page_send(struct page *, const char *method, const char *key,
     const char *value, int timeout_ms, cdp_reply_cb *);
 bool page_member_str(struct json_span, const char *key, char *dst, size_t);
+
+/* dialog.c */
+void page_on_dialog(struct page *, struct json_span params);
+/* Another window was opened; with too many the operation fails. */
+void page_on_popup(struct page *);
 
 /* recover.c */
 void page_recover(struct page *, enum page_status, const char *message);

@@ -163,6 +163,15 @@ function remember(got, locator) {
 
 // ---- pressing ----
 
+// The page has put another in its place that is the same to those who look.
+function isAnew(hit, el) {
+  if (el.isConnected)
+    return false;
+  const now = hit.closest ? hit.closest(el.localName) : null;
+  return now !== null && textIn(now) === textIn(el) && now.getAttribute("href") === el.getAttribute("href") &&
+    now.id === el.id && now.className === el.className;
+}
+
 const PRESS_EVENTS = ["pointerdown", "mousedown", "pointerup", "mouseup", "click", "auxclick"];
 
 // What is pressed is looked at once more at the moment it happens: whatever
@@ -180,7 +189,7 @@ function guard(el) {
     const hit = e.composedPath()[0];
     // The frame that holds it sees nothing of what happens in it.
     if (!state.down && state.by === null) {
-      if (presses(hit, el))
+      if (presses(hit, el) || isAnew(hit, el))
         state.down = true;
       else
         state.by = sayElement(hit.nodeType === 1 ? hit : document.documentElement);

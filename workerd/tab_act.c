@@ -9,10 +9,14 @@
 #include <lauxlib.h>
 #include <lua.h>
 
+#include "json/writer.h"
 #include "page/act.h"
 #include "workerd/lua_json.h"
 #include "workerd/run.h"
+#include "workerd/secret.h"
 #include "workerd/tab.h"
+
+#define SECRET_MAX_BYTES ((size_t)512 << 10) /* as JSON */
 
 static int
 field_ms(lua_State *L, int index, const char *name)
@@ -96,15 +100,48 @@ tab_click(lua_State *L)
 	return start(L, tab, PAGE_ACT_CLICK, &o);
 }
 
+/* A secret is never a string of Lua, which nobody could wipe. */
+static bool
+fill_secret(
+    struct tab *tab, struct page_act_options *o, const char *text, size_t len)
+{
+	struct json_writer w;
+	struct buf b;
+	bool begun = false;
+
+	/* Each byte may need six; growing would leave copies behind. */
+	buf_init(&b, SECRET_MAX_BYTES);
+	if (buf_reserve(&b, 6 * len + 2) != NULL) {
+		json_writer_init(&w, &b);
+		json_write_strn(&w, text, len);
+		o->value = (const char *)b.data;
+		o->value_len = b.len;
+		o->secret = true;
+		begun = json_writer_finish(&w) && tab->page != NULL &&
+		    page_act(tab->page, PAGE_ACT_FILL, o, tab_on_result, tab);
+		explicit_bzero(b.data, b.cap);
+	}
+	buf_clear(&b);
+	return begun;
+}
+
 /* fill(locator, value, options) */
 static int
 tab_fill(lua_State *L)
 {
 	struct tab *tab = tab_check(L);
 	struct page_act_options o = act_options(L, 4);
+	const char *secret;
+	size_t len;
 
 	luaL_argcheck(L, !lua_isnoneornil(L, 3), 3, "a value");
 	push_args(L, "locator", 2, &o);
+	secret = secret_text(L, 3, &len);
+	if (secret != NULL) {
+		if (!fill_secret(tab, &o, secret, len))
+			return tab_no_page(L);
+		return tab_await(L, tab, tab_push_evaluated);
+	}
 	lua_json_encode(L, 3);
 	o.value = lua_tolstring(L, -1, &o.value_len);
 	return start(L, tab, PAGE_ACT_FILL, &o);

@@ -242,7 +242,7 @@ main(void)
 	struct page *p;
 
 	snprintf(pages, sizeof(pages), "%s/t/pageact", src != NULL ? src : ".");
-	if (!visit_start(LIVE_SHELL, pages, &why)) {
+	if (!visit_start(LIVE_DRAWN, pages, &why)) {
 		printf("1..0 # SKIP %s\n", why);
 		return 0;
 	}
