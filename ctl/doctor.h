@@ -32,12 +32,13 @@ struct doctor_row {
 
 struct doctor {
 	struct ctl *ctl;
-	struct settings settings;  /* the defaults */
+	struct settings settings;  /* those that hold, as far as is known */
 	bool system;               /* as root: looks at a system service */
 	bool running;              /* the service answered */
 	struct ctl_answer profile; /* only when it runs */
 	long pid;                  /* of supervisord, 0: unknown */
 	char state_dir[PATH_MAX], run_dir[PATH_MAX];
+	char daemon[PATH_MAX]; /* see doctor_daemon() */
 	struct doctor_row rows[DOCTOR_ROWS_MAX];
 	size_t nrows;
 };
@@ -61,13 +62,21 @@ void doctor_limits(struct doctor *);
 void doctor_memory(struct doctor *);
 void doctor_cgroup(struct doctor *);
 
+/* The uid and gid of the ordinary user that root becomes to try things. */
+#define DOCTOR_NOBODY   65534
+#define DOCTOR_ARGS_MAX 8
+
+/* The path of browsertaskd, whether it is there or not. */
+const char *doctor_daemon(struct doctor *);
+bool doctor_is_program(const char *path);
 /*
  * Runs a program with empty input, as an ordinary user or as the caller, and
- * waits at most timeout_ms for its end. Gives what it prints, of the caller's
+ * waits at most timeout_ms for its end. args are at most DOCTOR_ARGS_MAX and a
+ * NULL. Gives what it prints, of the caller's
  * on standard error, too, and its wait status. 0, or an errno value.
  */
-int doctor_run(const char *path, const char *arg, bool ordinary, int timeout_ms,
-    char *ret_text, size_t size, int *ret_status);
+int doctor_run(const char *path, const char *const *args, bool ordinary,
+    int timeout_ms, char *ret_text, size_t size, int *ret_status);
 /*
  * Tries unshare(2) with the flags in a process of its own, as an ordinary user
  * or as the caller. 0, or an errno value.

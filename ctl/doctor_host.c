@@ -1,6 +1,5 @@
 /*
- * What doctor looks at in the machine: programs, browser, kernel, namespaces,
- * uids.
+ * What doctor looks at in the machine: programs, kernel, namespaces, uids.
  */
 #include <errno.h>
 #include <pwd.h>
@@ -17,10 +16,8 @@
 #include "ctl/doctor.h"
 #include "ctl/text.h"
 
-#define VERSION_MS 15000
-
-static bool
-is_program(const char *path)
+bool
+doctor_is_program(const char *path)
 {
 	struct stat st;
 
@@ -36,112 +33,25 @@ doctor_programs(struct doctor *d)
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		snprintf(path, sizeof(path), "%s/%s", PKGLIBEXECDIR, names[i]);
-		if (is_program(path))
+		if (doctor_is_program(path))
 			continue;
 		strlcat(
 		    missing, missing[0] == '\0' ? "" : ", ", sizeof(missing));
 		strlcat(missing, names[i], sizeof(missing));
 	}
-	if (!is_program(SBINDIR "/browsertaskd")) {
+	if (!doctor_is_program(doctor_daemon(d))) {
 		strlcat(
 		    missing, missing[0] == '\0' ? "" : ", ", sizeof(missing));
 		strlcat(missing, "browsertaskd", sizeof(missing));
 	}
 	if (missing[0] == '\0')
 		doctor_say(d, DOCTOR_OK, "programs", NULL,
-		    "browsertaskd is in %s, its parts in %s", SBINDIR,
-		    PKGLIBEXECDIR);
+		    "%s, its parts in %s", doctor_daemon(d), PKGLIBEXECDIR);
 	else if (!d->running)
 		doctor_say(d, DOCTOR_FAIL, "programs",
 		    "install the package again (make install), or name their "
 		    "directory to browsertaskd with -P",
 		    "%s: not in %s or %s", missing, SBINDIR, PKGLIBEXECDIR);
-}
-
-/* The file is read as the service would read it. */
-void
-doctor_config(struct doctor *d)
-{
-	static const char path[] = SBINDIR "/browsertaskd";
-	char text[DOCTOR_TEXT_SIZE];
-	int status, error;
-
-	if (!is_program(path))
-		return;
-	error = doctor_run(
-	    path, "-n", false, VERSION_MS, text, sizeof(text), &status);
-	for (char *p = text; *p != '\0'; p++)
-		if (*p == '\n')
-			*p = ' ';
-	if (error == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-		doctor_say(d, DOCTOR_OK, "settings", NULL, "%s", text);
-	else
-		doctor_say(d, DOCTOR_FAIL, "settings",
-		    "mend that line; browsertaskd -n checks the file", "%s",
-		    error != 0 ? strerror(error) : text);
-}
-
-/* "Chromium 120.0.6099.224 built on ...": the first line. */
-static void
-say_browser(struct doctor *d, const char *path)
-{
-	char line[256];
-	int status = 0;
-	int error = doctor_run(
-	    path, "--version", true, VERSION_MS, line, sizeof(line), &status);
-
-	line[strcspn(line, "\n(")] = '\0';
-	if (error == 0 && line[0] != '\0')
-		doctor_say(
-		    d, DOCTOR_OK, "browser", NULL, "%s (%s)", line, path);
-	else
-		doctor_say(d, DOCTOR_FAIL, "browser",
-		    "run it by hand with --version; libraries may be missing "
-		    "(ldd shows them)",
-		    "%s does not tell its version: %s", path,
-		    error != 0 ? strerror(error) : "it prints nothing");
-}
-
-void
-doctor_browser(struct doctor *d)
-{
-	static const char *const paths[] = { CHROMIUM_DIR
-		"/chromium-headless-shell",
-		CHROMIUM_DIR "/chromium" };
-	const char *given = d->ctl->opt[OPT_BROWSER];
-	size_t found = 0;
-	char who[256];
-
-	if (given != NULL) {
-		if (is_program(given))
-			say_browser(d, given);
-		else
-			doctor_say(d, DOCTOR_FAIL, "browser",
-			    "name the browser's ELF program, not a script",
-			    "%s is no program", given);
-		return;
-	}
-	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
-		if (is_program(paths[i])) {
-			say_browser(d, paths[i]);
-			found++;
-		}
-	if (found == 0)
-		doctor_say(d, DOCTOR_FAIL, "browser",
-		    "install the package chromium-headless-shell (or chromium),"
-		    " or name a program with -B",
-		    "none in %s", CHROMIUM_DIR);
-	else if (!is_program(paths[0]))
-		doctor_say(d, DOCTOR_WARN, "browser",
-		    "install the package chromium-headless-shell: runs start "
-		    "in a quarter of the time",
-		    "only the full Chromium is there");
-	if (d->running &&
-	    json_str_copy(json_obj_get(json_obj_get(d->profile.root, "browser"),
-			      "product"),
-		who, sizeof(who)))
-		doctor_say(d, DOCTOR_OK, "browser", NULL,
-		    "the service's last run had %s", who);
 }
 
 void

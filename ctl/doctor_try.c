@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/pidfd.h>
@@ -17,16 +18,14 @@
 #include "common/clock.h"
 #include "ctl/doctor.h"
 
-#define NOBODY 65534
-
 /* What is tried must not be possible only because root may do everything. */
 static int
 become_ordinary(void)
 {
 	if (geteuid() != 0)
 		return 0;
-	if (setgroups(0, NULL) == -1 || setgid(NOBODY) == -1 ||
-	    setuid(NOBODY) == -1)
+	if (setgroups(0, NULL) == -1 || setgid(DOCTOR_NOBODY) == -1 ||
+	    setuid(DOCTOR_NOBODY) == -1)
 		return errno;
 	return 0;
 }
@@ -52,12 +51,17 @@ doctor_unshare(int flags, bool ordinary)
 }
 
 static _Noreturn void
-child_exec(const char *path, const char *arg, bool ordinary, int out)
+child_exec(const char *path, const char *const *args, bool ordinary, int out)
 {
 	static char lang[] = "LANG=C.UTF-8", home[] = "HOME=/nonexistent";
 	static char search[] = "PATH=/usr/bin:/bin";
 	char *const env[] = { lang, home, search, NULL };
 	int null = open("/dev/null", O_RDWR);
+	char *argv[DOCTOR_ARGS_MAX + 2] = { (char *)(uintptr_t)path };
+
+	/* execve changes neither; its prototype is older than const. */
+	for (int i = 0; i < DOCTOR_ARGS_MAX && args[i] != NULL; i++)
+		argv[i + 1] = (char *)(uintptr_t)args[i];
 
 	if (null != -1 && dup2(null, STDIN_FILENO) != -1 &&
 	    dup2(ordinary ? null : out, STDERR_FILENO) != -1 &&
@@ -65,7 +69,7 @@ child_exec(const char *path, const char *arg, bool ordinary, int out)
 	    (!ordinary || become_ordinary() == 0)) {
 		setpgid(0, 0);
 		closefrom(STDERR_FILENO + 1);
-		execle(path, path, arg, (char *)NULL, env);
+		execve(path, argv, env);
 	}
 	_exit(127);
 }
@@ -94,8 +98,8 @@ read_until(int fd, int64_t end_ms, char *ret_text, size_t size)
 }
 
 int
-doctor_run(const char *path, const char *arg, bool ordinary, int timeout_ms,
-    char *ret_text, size_t size, int *ret_status)
+doctor_run(const char *path, const char *const *args, bool ordinary,
+    int timeout_ms, char *ret_text, size_t size, int *ret_status)
 {
 	int64_t end = clock_mono_ms() + timeout_ms;
 	int fds[2], pidfd;
@@ -106,7 +110,7 @@ doctor_run(const char *path, const char *arg, bool ordinary, int timeout_ms,
 		return errno;
 	pid = fork();
 	if (pid == 0)
-		child_exec(path, arg, ordinary, fds[1]);
+		child_exec(path, args, ordinary, fds[1]);
 	close(fds[1]);
 	if (pid == -1) {
 		close(fds[0]);

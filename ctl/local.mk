@@ -20,7 +20,9 @@ ctl_browsertaskctl_SOURCES = \
 	ctl/completion_zsh.c \
 	ctl/ctl.h \
 	ctl/doctor.h \
+	ctl/doctor_browser.c \
 	ctl/doctor_host.c \
+	ctl/doctor_settings.c \
 	ctl/doctor_store.c \
 	ctl/doctor_try.c \
 	ctl/eventline.c \

@@ -32,7 +32,7 @@ static const char usage_text[] =
     "\n"
     "  -B browser     Chromium program, instead of the installed one\n"
     "  -f file        configuration file\n"
-    "  -n             check the configuration file, then exit\n"
+    "  -n             check the configuration file, print what it changes, exit\n"
     "  -o name=value  a setting, over that of the file; may be repeated\n"
     "  -P libexecdir  directory of the other programs\n"
     "  -r rundir      directory of the sockets\n"
@@ -282,6 +282,21 @@ options_settings(const struct options *o, struct settings *ret_settings,
 	return true;
 }
 
+/* Those that are not as by default. */
+static void
+options_print_changed(const struct settings *s)
+{
+	char value[SETTINGS_VALUE_BYTES];
+	const struct setting_info *row;
+
+	for (size_t i = 0; (row = settings_row(i)) != NULL; i++) {
+		if (settings_value(s, i) == row->def)
+			continue;
+		settings_format(s, i, value);
+		printf("%s = %s\n", row->name, value);
+	}
+}
+
 /* What is wrong is said to a person at -n, else to the log. */
 static bool
 options_configure(struct options *o, int *ret_exit)
@@ -306,6 +321,7 @@ options_configure(struct options *o, int *ret_exit)
 		printf("%s: good\n", o->conf);
 	else
 		printf("%s: there is none: the defaults hold\n", o->conf);
+	options_print_changed(&o->settings);
 	return options_done(ret_exit);
 }
 

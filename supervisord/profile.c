@@ -99,6 +99,18 @@ profile_sessions(struct sup *sup, struct client *client, struct json_writer *w)
 }
 
 static void
+profile_settings(const struct settings *s, struct json_writer *w)
+{
+	const struct setting_info *row;
+
+	json_write_key(w, "settings");
+	json_write_begin_object(w);
+	for (size_t i = 0; (row = settings_row(i)) != NULL; i++)
+		json_put_int64(w, row->name, settings_value(s, i));
+	json_write_end_object(w);
+}
+
+static void
 profile_browser(const struct sup *sup, struct json_writer *w)
 {
 	json_write_key(w, "browser");
@@ -154,6 +166,7 @@ profile_get(struct client *client, uint32_t seq, const struct ipc_params *p)
 	json_put_int64(&w, "freeBytes", (int64_t)space.free_bytes);
 	profile_drain(sup, &w);
 	profile_browser(sup, &w);
+	profile_settings(&sup->settings, &w);
 	if (client_may_command(client))
 		json_put_str(&w, "stateDir", sup->state_dir);
 	json_put_bool(&w, "admin", client_is_admin(client));

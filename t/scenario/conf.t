@@ -12,7 +12,9 @@ use Time::HiRes qw(time);
 
 my $program = ($ENV{builddir} // '.') . '/launcher/browsertaskd';
 
-# What `browsertaskd -n' says to a file.
+# What `browsertaskd -n' says to a file; the values that it lists behind a
+# verdict are left in @changed.
+my @changed;
 sub check {
 	my ($i, $text, @options) = @_;
 
@@ -26,7 +28,10 @@ sub check {
 	my $said = do { local $/; <$out> } // '';
 	close $out;
 	$said =~ s/\Q@{[ $i->conf ]}\E/FILE/g;
-	return ($? >> 8) . ' ' . $said;
+	my $status = $? >> 8;
+	@changed = $said =~ /^(\w+ = \S+)$/mg;
+	$said =~ s/^\w+ = \S+\n//mg;
+	return "$status $said";
 }
 
 # The settings' names, types and limits, as -h tells them.
@@ -124,6 +129,17 @@ sub test_check {
 	like(check($i), qr/^78 browsertaskd: FILE: No such file/,
 	    'a file that is named and not there');
 }
+
+subtest 'what a file changes' => sub {
+	my $i = BrowserTask::Harness->new;
+
+	is(check($i, "maxClients = 8\ndebug = yes\nmaxTabsPerSession = 20\n",
+		'-o', 'runTtlMs=5000'), "0 FILE: good\n", 'good');
+	is_deeply([ sort @changed ], [ 'debug = yes', 'maxClients = 8',
+		'runTtlMs = 5000' ], 'is listed, options too, defaults not');
+	is(check($i, "debug = no\n") . @changed, "0 FILE: good\n0",
+		'nothing is listed when nothing changes');
+};
 
 # A good file cut at every byte: -n answers, good or with a line.
 sub test_truncation {

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # browsertaskctl as an administrator uses it, against a real service: paging,
-# draining, checking templates, doctor. No page is opened.
+# draining, checking templates, doctor. No run opens a page.
 use strict;
 use warnings;
 use BrowserTask::Client;
@@ -82,6 +82,66 @@ chmod 0700, $i->state_dir;
 is +(ctl('doctor', '-B', '/etc/passwd'))[0], 1, 'a browser that is none';
 like +(ctl('doctor', '-B', spew('mute', "x") ))[1], qr/^FAIL +browser/m,
     '... is told';
+
+# doctor as it is installed, with browsertaskd beside it: what holds is what the
+# file says, or the service that runs.
+mkdir "$dir/$_" for qw(bin sbin tmp);
+link "$build/ctl/browsertaskctl", "$dir/bin/browsertaskctl"
+    or system('cp', "$build/ctl/browsertaskctl", "$dir/bin") == 0
+    or die "browsertaskctl: $!";
+symlink "$build/launcher/browsertaskd", "$dir/sbin/browsertaskd"
+    or die "browsertaskd: $!";
+
+sub doctor {
+	my ($socket, @args) = @_;
+	my $pid = open(my $fh, '-|') // die "fork: $!";
+	if ($pid == 0) {
+		$ENV{BROWSERTASK_SOCKET} = $socket;
+		$ENV{TMPDIR} = "$dir/tmp";
+		exec "$dir/bin/browsertaskctl", 'doctor', '--json', @args
+		    or POSIX::_exit(127);
+	}
+	my $all = JSON::PP->new->decode(do { local $/; <$fh> });
+	close $fh;
+	my %rows;
+	push @{ $rows{ $_->{name} } }, $_ for @{ $all->{checks} };
+	return \%rows;
+}
+
+my $browser = (grep { -x } glob '/usr/lib/chromium/chromium*shell')[0]
+    // '/usr/lib/chromium/chromium';
+my $none = "$dir/none.sock";
+my $conf = spew('good.conf',
+    "# of a test\nuidBase = 1900000000\nminFreeBytes = 1099511627776\n");
+my $rows = doctor($none, '--config', $conf);
+is $rows->{settings}[0]{text}, "$conf: good", 'doctor reads the file';
+like $rows->{disk}[0]{advice} // '', qr/minFreeBytes|free/,
+    '... and heeds what it says of the disk';
+like $rows->{uids}[0]{text}, qr/^1900000000 to /, '... and of uids'
+    if $> == 0;
+like $rows->{browser}[0]{text}, qr/^\S.* \d+\.\d.* opens a page, in [\d.]+ s$/,
+    '... tries the browser';
+my $bad = spew('bad.conf', "maxQueuedRuns = 5\nuidBase = many\n");
+$rows = doctor($none, '--config', $bad);
+is $rows->{settings}[0]{level}, 'fail', 'a broken file is a fault';
+like $rows->{settings}[0]{text}, qr/\Q$bad\E:2: .*uidBase/,
+    '... with its line and what is wrong';
+like $rows->{settings}[0]{advice}, qr/browsertaskd -n/, '... and advice';
+chmod 0666, $conf;
+$rows = doctor($none, '--config', $conf);
+is $rows->{settings}[0]{level}, 'fail', 'one that others can write, too';
+$rows = doctor($i->client_sock, '--config', $bad);
+is $rows->{settings}[0]{level}, 'fail', 'also while the service runs';
+my $base = json('profile')->{settings}{uidBase};
+like $rows->{uids}[0]{text}, qr/^$base to /,
+    '... whose settings are those that hold' if $> == 0;
+my $dumb = spew('dumb', "#!/bin/sh\necho Browser 1.2\n");
+chmod 0755, $dumb;
+$rows = doctor($none, '-B', $dumb);
+is $rows->{browser}[0]{level}, 'fail', 'a browser that opens no page';
+like $rows->{browser}[0]{text}, qr/^Browser 1\.2 .* opens no page/,
+    '... is told with its version';
+is_deeply [ glob "$dir/tmp/*" ], [], 'nothing is left of it';
 
 # version, status, profile
 ($rc, $out) = ctl('vers');

@@ -1,0 +1,99 @@
+/*
+ * The settings, for doctor: whether the configuration file can be read, and the
+ * values that hold. A service that runs tells them, else browsertaskd -n does.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ctl/doctor.h"
+
+#define CHECK_MS   15000
+#define TEXT_BYTES 8192
+
+const char *
+doctor_daemon(struct doctor *d)
+{
+	char path[PATH_MAX], *slash;
+	ssize_t n;
+
+	if (d->daemon[0] != '\0')
+		return d->daemon;
+	strlcpy(d->daemon, SBINDIR "/browsertaskd", sizeof(d->daemon));
+	/* That which was installed with this program, wherever that is. */
+	n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	path[n > 0 ? n : 0] = '\0';
+	for (int up = 0; up < 2; up++)
+		if ((slash = strrchr(path, '/')) != NULL)
+			*slash = '\0';
+	if (strlcat(path, "/sbin/browsertaskd", sizeof(path)) < sizeof(path) &&
+	    doctor_is_program(path))
+		strlcpy(d->daemon, path, sizeof(d->daemon));
+	return d->daemon;
+}
+
+/* Lines "name = value"; anything else is passed over. */
+static void
+take_lines(struct doctor *d, char *text)
+{
+	char *line, *equals, *rest = text, why[256];
+
+	while ((line = strsep(&rest, "\n")) != NULL) {
+		equals = strstr(line, " = ");
+		if (equals == NULL)
+			continue;
+		*equals = '\0';
+		settings_set(&d->settings, line, equals + 3, why, sizeof(why));
+	}
+}
+
+/* The settings of the service that runs. */
+static void
+take_profile(struct doctor *d)
+{
+	struct json_val all = json_obj_get(d->profile.root, "settings");
+	const struct setting_info *row;
+	char value[32], why[256];
+	int64_t n;
+
+	for (size_t i = 0; (row = settings_row(i)) != NULL; i++) {
+		if (!json_get_int64(json_obj_get(all, row->name), &n))
+			continue;
+		if (row->type == SETTING_SWITCH)
+			strlcpy(value, n != 0 ? "yes" : "no", sizeof(value));
+		else
+			snprintf(value, sizeof(value), "%lld", (long long)n);
+		settings_set(&d->settings, row->name, value, why, sizeof(why));
+	}
+}
+
+/* The file is read as the service would read it. */
+void
+doctor_config(struct doctor *d)
+{
+	const char *file = d->ctl->opt[OPT_CONFIG];
+	const char *const args[] = { "-n", file != NULL ? "-f" : NULL, file,
+		NULL };
+	const char *path = doctor_daemon(d);
+	char text[TEXT_BYTES];
+	int status, error;
+
+	if (d->running)
+		take_profile(d);
+	if (!doctor_is_program(path))
+		return;
+	error = doctor_run(
+	    path, args, false, CHECK_MS, text, sizeof(text), &status);
+	if (error == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+		doctor_say(d, DOCTOR_OK, "settings", NULL, "%.*s",
+		    (int)strcspn(text, "\n"), text);
+		if (!d->running)
+			take_lines(d, text);
+		return;
+	}
+	text[strcspn(text, "\n")] = '\0';
+	doctor_say(d, DOCTOR_FAIL, "settings",
+	    "mend that line; browsertaskd -n checks the file", "%s",
+	    error != 0 ? strerror(error) : text);
+}
