@@ -6,6 +6,7 @@ ctl_browsertaskctl_SOURCES = \
 	ctl/cmd_doctor.c \
 	ctl/cmd_events.c \
 	ctl/cmd_list.c \
+	ctl/cmd_mcp.c \
 	ctl/cmd_runs.c \
 	ctl/cmd_service.c \
 	ctl/cmd_sessions.c \
@@ -34,6 +35,7 @@ ctl_browsertaskctl_SOURCES = \
 	ctl/luapath.c \
 	ctl/luapath.h \
 	ctl/main.c \
+	ctl/mcpclients.def \
 	ctl/options.def \
 	ctl/progress.c \
 	ctl/progress.h \
@@ -45,7 +47,8 @@ ctl_browsertaskctl_SOURCES = \
 	ctl/text.h \
 	ctl/watch.c \
 	ctl/when.c
-ctl_browsertaskctl_CPPFLAGS = $(AM_CPPFLAGS) -DSBINDIR='"$(sbindir)"'
+ctl_browsertaskctl_CPPFLAGS = $(AM_CPPFLAGS) -DSBINDIR='"$(sbindir)"' \
+	-DBINDIR='"$(bindir)"'
 ctl_browsertaskctl_LDADD = client/libclient.a ipc/libipc.a json/libjson.a \
 	model/libmodel.a common/libcommon.a $(EVENT_LIBS) $(BSD_LIBS)
 

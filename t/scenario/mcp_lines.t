@@ -298,4 +298,20 @@ SKIP: {
 $m->kill;
 $m->wait;
 
+# What browsertaskctl tells to put into a client's settings.
+my $ctl = "$ENV{builddir}/ctl/browsertaskctl";
+for my $client (qw(generic claude-desktop cursor vscode)) {
+	my $c = eval { $json->decode(scalar qx($ctl mcp-config $client)) };
+	my $server = ($c->{mcpServers} // $c->{servers})->{browsertask};
+	like $server->{command}, qr{^/.*/browsertask-mcp$}, "for $client";
+	is !!$c->{servers}, $client eq 'vscode', '... in its form';
+	is_deeply $server->{args}, [], '... without arguments';
+}
+is_deeply $json->decode(scalar qx($ctl -s '/a b' mcp-config))
+    ->{mcpServers}{browsertask}{args}, [ '-s', '/a b' ], '... with a socket';
+like qx($ctl -s "/a'b c" mcp-config claude-code),
+    qr{^claude mcp add --scope user browsertask -- /\S+/browsertask-mcp -s '/a'\\''b c'$},
+    'for claude-code: a command line';
+is system("$ctl mcp-config nobody 2>/dev/null") >> 8, 2, 'for nobody';
+
 done_testing;
