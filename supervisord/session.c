@@ -63,9 +63,8 @@ RB_GENERATE_INTERNAL(
 static struct session_use *
 use_find(struct sup *sup, const struct ulid *id)
 {
-	struct session_use key;
+	struct session_use key = { .id = *id };
 
-	key.id = *id;
 	return RB_FIND(use_tree, &sup->sessions->tree, &key);
 }
 
@@ -208,7 +207,8 @@ sessions_trim(struct sessions *ss)
 			    u->idle_since_ms < oldest->idle_since_ms)
 				oldest = u;
 		}
-		if (count <= ss->sup->settings.maxLivingSessions)
+		if (oldest == NULL ||
+		    count <= ss->sup->settings.maxLivingSessions)
 			return;
 		log_info(
 		    "%s: its browser makes room: it is closed", oldest->name);
