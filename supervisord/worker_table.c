@@ -79,6 +79,8 @@ wi_ready(struct worker *w, const struct input *in)
 	ipc_set_int(&p, F_PROTO, IPC_PROTO_WORKER);
 	ipc_set_int(&p, F_EPOCH, store_epoch(w->sup->store));
 	ipc_set_int(&p, F_CELL_ID, w->cell_id);
+	if (w->spare)
+		ipc_set_bool(&p, F_WARM, true);
 	worker_send(w, &p);
 }
 
@@ -157,25 +159,6 @@ wi_msg(struct worker *w, const struct input *in)
 	w->ops->on_msg(w->ctx, in->params);
 }
 
-static void
-wi_end(struct worker *w, const struct input *in)
-{
-	w->state = WS_ENDED;
-	chan_set_phase(w->chan, PEER_ENDED);
-	event_del(w->pulse);
-	if (!w->stopping)
-		worker_arm(w->timer, WORKER_EXIT_MS);
-	w->ops->on_msg(w->ctx, in->params);
-}
-
-static void
-wi_browser_gone(struct worker *w, const struct input *in)
-{
-	w->browser_gone = true;
-	if (!w->stopping)
-		worker_arm(w->timer, BROWSER_GRACE_MS);
-}
-
 /*
  * The browser that lived before is of no use: the run has not begun, so it gets
  * a new one.
@@ -191,6 +174,28 @@ worker_falls_back(struct worker *w)
 	cell_kill(w->cell);
 	worker_again(w);
 	return true;
+}
+
+static void
+wi_end(struct worker *w, const struct input *in)
+{
+	/* The worker gave up on the browser before there was a run. */
+	if (worker_falls_back(w))
+		return;
+	w->state = WS_ENDED;
+	chan_set_phase(w->chan, PEER_ENDED);
+	event_del(w->pulse);
+	if (!w->stopping)
+		worker_arm(w->timer, WORKER_EXIT_MS);
+	w->ops->on_msg(w->ctx, in->params);
+}
+
+static void
+wi_browser_gone(struct worker *w, const struct input *in)
+{
+	w->browser_gone = true;
+	if (!w->stopping)
+		worker_arm(w->timer, BROWSER_GRACE_MS);
 }
 
 /* chan tells by its reason whether the peer went or was put out. */

@@ -48,6 +48,8 @@ workerd_workerd_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)
 workerd_workerd_SOURCES = \
 	workerd/start.c \
 	workerd/start.h \
+	workerd/warm.c \
+	workerd/warm.h \
 	workerd/workerd.c
 workerd_workerd_LDADD = workerd/libworkerd.a templates/libtemplates.a \
 	page/libpage.a cdp/libcdp.a ipc/libipc.a json/libjson.a \

@@ -26,6 +26,7 @@
 #include "workerd/run.h"
 #include "workerd/secret.h"
 #include "workerd/start.h"
+#include "workerd/warm.h"
 
 #define FD_IPC     3
 #define FD_CDP_IN  4
@@ -47,6 +48,7 @@ struct worker {
 	uint32_t generation; /* workers this browser had before */
 	bool describing;
 	bool browser_ready;
+	bool warm; /* no run is waited for yet */
 	bool go;
 	bool ending;
 	int status;
@@ -185,6 +187,7 @@ on_hello(struct worker *w, const struct ipc_params *p)
 		breach(w, "another protocol version");
 		return;
 	}
+	w->warm = ipc_bool(p, F_WARM, false);
 	chan_set_phase(w->chan, w->describing ? PEER_DESCRIBE : PEER_IDLE);
 }
 
@@ -319,21 +322,33 @@ on_drained(struct chan *chan, void *ctx)
 /* ---- the browser ---- */
 
 static void
-on_first_tab(
-    struct page *page, enum page_status status, const char *message, void *ctx)
+on_tab_ready(void *ctx, const char *why)
 {
 	struct worker *w = ctx;
 
-	(void)page;
-	if (status != PAGE_OK) {
-		w->first = NULL;
-		run_abort(w->run, ERR_BROWSER_START_FAILED, message);
+	if (why != NULL) {
+		run_abort(w->run, ERR_BROWSER_START_FAILED, why);
 		return;
 	}
 	w->browser_ready = true;
 	if (!w->ending)
 		(void)report_ready(w->chan, w->product);
 	try_go(w);
+}
+
+static void
+on_first_tab(
+    struct page *page, enum page_status status, const char *message, void *ctx)
+{
+	struct worker *w = ctx;
+
+	if (status != PAGE_OK) {
+		w->first = NULL;
+		run_abort(w->run, ERR_BROWSER_START_FAILED, message);
+		return;
+	}
+	if (!w->warm || !warm_page(page, on_tab_ready, w))
+		on_tab_ready(w, NULL);
 }
 
 static void

@@ -397,7 +397,7 @@ test_fall_back(void)
 	int sock;
 
 	set_up();
-	for (int way = 0; way < 3; way++) {
+	for (int way = 0; way < 4; way++) {
 		id = leave_idle(7);
 		start(&o, 7, true);
 		order_is(LAUNCH_WORKER, "a worker in it");
@@ -410,7 +410,11 @@ test_fall_back(void)
 			tell_exited(LAUNCH_WORKER_EXITED, id);
 		} else if (way == 1) { /* nothing is heard */
 			order_comes(LAUNCH_KILL, "the cell is ended in time");
-		} else { /* it dies by itself meanwhile */
+		} else if (way == 2) { /* the worker says so */
+			worker_is_done(sock);
+			order_is(LAUNCH_KILL, "the cell is ended");
+			close(sock);
+		} else { /* the worker is gone, which the cell tells first */
 			tell_exited(LAUNCH_WORKER_EXITED, id);
 			is_int(o.ends, 1, "a worker that is gone is gone");
 			is_int(o.code, ERR_WORKER_LOST, "and so is its run");
