@@ -15,6 +15,7 @@ dist_check_SCRIPTS += \
 	t/scenario/faults.t \
 	t/scenario/faults_socket.t \
 	t/scenario/life.t \
+	t/scenario/mcp_sdk.t \
 	t/scenario/pages.t \
 	t/scenario/retention.t \
 	t/scenario/taskresult.t \
@@ -33,6 +34,7 @@ TESTS += \
 	t/scenario/faults.t \
 	t/scenario/faults_socket.t \
 	t/scenario/life.t \
+	t/scenario/mcp_sdk.t \
 	t/scenario/pages.t \
 	t/scenario/retention.t \
 	t/scenario/taskresult.t \
@@ -48,3 +50,15 @@ USER_TESTS = \
 	t/scenario/launcher.t \
 	t/scenario/manual.t \
 	t/scenario/pages.t
+
+# Clients of the Model Context Protocol, pinned; t/scenario/mcp_sdk.t skips
+# without them.
+MCP_CLIENTS = t/mcp/package.json t/mcp/package-lock.json t/mcp/sdk.mjs \
+	t/mcp/tap.mjs
+EXTRA_DIST += $(MCP_CLIENTS)
+mcp-clients: $(MCP_CLIENTS)
+	@$(MKDIR_P) t/mcp
+	@for f in $(MCP_CLIENTS); do \
+		test $$f -ef $(srcdir)/$$f || cp $(srcdir)/$$f $$f; done
+	@cd t/mcp && $(NPM) ci --ignore-scripts --no-audit --no-fund
+.PHONY: mcp-clients
