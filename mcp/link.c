@@ -23,6 +23,7 @@
 #define RETRY_MS     100
 #define GONE_MS      10000 /* a service that was there may be restarting */
 #define OWN_GONE_MS  3000  /* one that may be started by us */
+#define OTHERS_MS    30000 /* one that somebody else is starting */
 #define HELLO_MS     30000
 #define IDLE_MS      60000
 #define TRIES_MAX    4 /* what ends the service each time is given up */
@@ -47,7 +48,7 @@ struct link {
 	char path[CLIENT_PATH_MAX];
 	uint32_t hello_seq;
 	int64_t since_ms; /* of an outage: when dialing began; 0: none */
-	bool was_ready;   /* before that outage */
+	int64_t grace_ms; /* for how long it may be gone; 0: none was there */
 	bool started;     /* within that outage */
 	bool held;
 };
@@ -136,7 +137,8 @@ link_on_closed(struct chan *chan, const char *reason, void *ctx)
 	    clock_mono_ms() - l->since_ms > HELLO_MS;
 	char text[FAULT_TEXT_MAX];
 
-	l->was_ready = l->was_ready || l->state == LINK_READY;
+	if (l->state == LINK_READY)
+		l->grace_ms = l->config->may_start ? OWN_GONE_MS : GONE_MS;
 	link_down(l);
 	if (refused) {
 		snprintf(text, sizeof(text),
@@ -178,7 +180,8 @@ link_take_hello(struct link *l, const struct ipc_msg *m)
 	chan_set_phase(l->chan, PEER_READY);
 	l->state = LINK_READY;
 	l->since_ms = 0;
-	l->was_ready = l->started = false;
+	l->grace_ms = 0;
+	l->started = false;
 	event_add(l->timer, &idle);
 	link_pump(l);
 }
@@ -251,13 +254,10 @@ link_on_started(void *ctx, bool good, const char *why)
 
 	start_free(&l->start);
 	l->state = LINK_DOWN;
-	/*
-	 * One that was started at the same time by somebody else is as good,
-	 * but may need a moment.
-	 */
-	if (!good)
-		l->was_ready = strstr(why, "another browsertaskd") != NULL;
-	if (good || l->was_ready) {
+	/* One that somebody else starts at the same time is as good. */
+	if (!good && strstr(why, "another browsertaskd") != NULL)
+		l->grace_ms = OTHERS_MS;
+	if (good || l->grace_ms == OTHERS_MS) {
 		l->since_ms = clock_mono_ms();
 		link_pump(l);
 	} else {
@@ -300,16 +300,14 @@ link_dial(struct link *l)
 		return;
 	}
 	/* It is there, or was a moment ago. */
-	if ((error == ETIMEDOUT || l->was_ready) &&
-	    now - l->since_ms < (error != ETIMEDOUT && l->config->may_start
-					? OWN_GONE_MS
-					: GONE_MS)) {
+	if (now - l->since_ms < (error == ETIMEDOUT ? GONE_MS : l->grace_ms)) {
 		link_arm(l, RETRY_MS);
 		return;
 	}
 	if ((error == ENOENT || error == ECONNREFUSED) && link_start(l))
 		return;
-	l->was_ready = l->started = false;
+	l->grace_ms = 0;
+	l->started = false;
 	snprintf(text, sizeof(text), "no service answers (%s)%s", reason,
 	    error == EACCES ? ": only its user, root and the group of the "
 			      "setting clientGid may ask it"

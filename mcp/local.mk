@@ -68,6 +68,8 @@ mcp_browsertask_mcp_SOURCES = mcp/main.c
 mcp_browsertask_mcp_CPPFLAGS = $(AM_CPPFLAGS) -DSBINDIR='"$(sbindir)"'
 mcp_browsertask_mcp_LDADD = $(MCP_LIBS)
 
-dist_check_SCRIPTS += t/scenario/mcp_lines.t t/scenario/mcp_runs.t
-TESTS += t/scenario/mcp_lines.t t/scenario/mcp_runs.t
+dist_check_SCRIPTS += t/scenario/mcp_lines.t t/scenario/mcp_runs.t \
+	t/scenario/mcp_start.t
+TESTS += t/scenario/mcp_lines.t t/scenario/mcp_runs.t \
+	t/scenario/mcp_start.t
 EXTRA_DIST += t/lib/BrowserTask/Mcp.pm

@@ -156,6 +156,16 @@ t_fuzz_submit_replay_SOURCES = t/fuzz/fuzz_submit.c $(replay_sources)
 t_fuzz_submit_replay_LDADD = $(supervisord_supervisord_LDADD)
 TESTS += t/fuzz/submit_replay
 
+FUZZ_TARGETS += mcp
+fuzz_programs += t/fuzz/mcp_fuzz
+t_fuzz_mcp_fuzz_SOURCES = t/fuzz/fuzz_mcp.c
+t_fuzz_mcp_fuzz_LDFLAGS = $(fuzz_link_flags)
+t_fuzz_mcp_fuzz_LDADD = $(MCP_LIBS)
+check_PROGRAMS += t/fuzz/mcp_replay
+t_fuzz_mcp_replay_SOURCES = t/fuzz/fuzz_mcp.c $(replay_sources)
+t_fuzz_mcp_replay_LDADD = $(MCP_LIBS)
+TESTS += t/fuzz/mcp_replay
+
 # A bounded number of runs of each target: needs configure --enable-fuzz.
 fuzz-smoke: $(fuzz_programs) $(check_DATA)
 	srcdir='$(abs_top_srcdir)' builddir='$(abs_top_builddir)' \
