@@ -10,6 +10,7 @@ dist_check_SCRIPTS += \
 	t/regress/0005-room-for-the-admin.t \
 	t/scenario/badinput.t \
 	t/scenario/badpages.t \
+	t/scenario/codes.t \
 	t/scenario/contract.t \
 	t/scenario/crash.t \
 	t/scenario/faults.t \
@@ -29,6 +30,7 @@ TESTS += \
 	t/regress/0005-room-for-the-admin.t \
 	t/scenario/badinput.t \
 	t/scenario/badpages.t \
+	t/scenario/codes.t \
 	t/scenario/contract.t \
 	t/scenario/crash.t \
 	t/scenario/faults.t \
