@@ -55,8 +55,8 @@ USER_TESTS = \
 
 # Clients of the Model Context Protocol, pinned; t/scenario/mcp_sdk.t skips
 # without them.
-MCP_CLIENTS = t/mcp/package.json t/mcp/package-lock.json t/mcp/sdk.mjs \
-	t/mcp/tap.mjs
+MCP_CLIENTS = t/mcp/package.json t/mcp/package-lock.json t/mcp/schema.mjs \
+	t/mcp/sdk.mjs t/mcp/tap.mjs
 EXTRA_DIST += $(MCP_CLIENTS)
 mcp-clients: $(MCP_CLIENTS)
 	@$(MKDIR_P) t/mcp

@@ -23,9 +23,9 @@ $ENV{BROWSERTASK_SOCKET} = $i->client_sock;
 
 # A program that prints TAP of its own, as one subtest.
 sub program {
-	my ($name, @args) = @_;
+	my ($name, $program, @args) = @_;
 	subtest $name => sub {
-		open my $out, '-|', $node, "$ENV{builddir}/t/mcp/sdk.mjs",
+		open my $out, '-|', $node, "$ENV{builddir}/t/mcp/$program",
 		    @args or die "$node: $!\n";
 		while (<$out>) {
 			/^(not )?ok \d+ - (.*)/ ? ok(!$1, $2)
@@ -35,9 +35,16 @@ sub program {
 	};
 }
 
-program('SDK 1', 'v1', $adapter, $site->url(''));
-program('SDK 2, initialize', 'legacy', $adapter, $site->url(''));
-program('SDK 2, server/discover', 'auto', $adapter, $site->url(''));
+program('SDK 1', 'sdk.mjs', 'v1', $adapter, $site->url(''));
+program('SDK 2, initialize', 'sdk.mjs', 'legacy', $adapter, $site->url(''));
+program('SDK 2, server/discover', 'sdk.mjs', 'auto', $adapter, $site->url(''));
+
+SKIP: {
+	my $schemas = "$ENV{vectors}/../mcp-schema";
+	skip 'the official schemas are not there', 1 unless -d $schemas;
+	program('official schemas', 'schema.mjs', $adapter, $site->url(''),
+		$schemas);
+}
 
 sub inspect {
 	my $text = qx{$node $clients/.bin/mcp-inspector --cli -e BROWSERTASK_SOCKET=$ENV{BROWSERTASK_SOCKET} $adapter @_ 2>/dev/null};
