@@ -63,8 +63,9 @@ void browser_free(struct browser **);
  */
 struct page *browser_take_tab(struct browser *);
 /*
- * For a browser that lives on without a worker: from now on its tabs ask
- * nobody before they send a request or open a window.
+ * For a browser that lives on without this worker: the open tab that was used
+ * last stays, whoever closes its page from now on, and asks nobody any more
+ * before it sends a request or opens a window. Right before the end.
  */
 void browser_leave(struct browser *);
 bool browser_is_gone(const struct browser *);

@@ -77,6 +77,7 @@ page_begin(struct page *p, enum page_op op, int timeout_ms, void *arg)
 
 	p->op = op;
 	p->arg = arg;
+	p->used = ++p->browser->uses;
 	p->late_status = PAGE_OK;
 	p->dialogs = 0;
 	p->popups = 0;
@@ -131,7 +132,8 @@ static void
 page_leave(struct page *p)
 {
 	p->state = STATE_LOST;
-	if (p->target[0] == '\0' || browser_is_gone(p->browser))
+	if (p->target[0] == '\0' || browser_is_gone(p->browser) ||
+	    p->browser->kept == p)
 		event_active(p->farewell, EV_TIMEOUT, 0);
 	else
 		page_close_target(p, page_on_closed);

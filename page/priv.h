@@ -131,7 +131,8 @@ struct page {
 	void *arg;
 	bool closing;
 	bool scripts_off;
-	bool staged; /* its requests are answered here */
+	bool staged;        /* its requests are answered here */
+	unsigned long used; /* the greatest is the page used last */
 	page_cb *close_cb;
 	void *close_arg;
 	struct event *deadline;       /* of the operation */
@@ -180,6 +181,8 @@ struct browser {
 	struct takeover *takeover; /* under way */
 	struct stage *stage;       /* NULL: not needed yet */
 	struct page *taken;        /* for browser_take_tab() */
+	struct page *kept;         /* not closed any more: the next worker's */
+	unsigned long uses;        /* operations of all pages so far */
 	unsigned norigins;         /* of documents that tabs have shown */
 	char origins[BROWSER_ORIGINS_MAX][PAGE_ORIGIN_MAX + 1];
 	bool ready;

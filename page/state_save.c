@@ -201,6 +201,7 @@ static void
 save_go_on(struct state_save *s)
 {
 	const char *origin;
+	unsigned long used;
 	struct page *p;
 
 	if (s->next == s->n) {
@@ -210,10 +211,14 @@ save_go_on(struct state_save *s)
 	origin = s->list[s->next++];
 	s->staged = false;
 	TAILQ_FOREACH(p, &s->browser->pages, next) {
+		used = p->used;
 		if (!p->staged && strcmp(p->origin, origin) == 0 &&
 		    page_eval(p, read_storage, sizeof(read_storage) - 1, NULL,
-			0, SAVE_EVAL_MS, save_on_storage, s))
+			0, SAVE_EVAL_MS, save_on_storage, s)) {
+			/* This is no use of the tab. */
+			p->used = used;
 			return;
+		}
 	}
 	s->staged = true;
 	if (!stage_visit(

@@ -322,10 +322,13 @@ browser_leave(struct browser *b)
 	struct page *p;
 
 	TAILQ_FOREACH(p, &b->pages, next) {
-		if (p->state == STATE_OPEN)
-			cdp_call(b->cdp, p->session, "Fetch.disable", NULL, 0,
-			    PAGE_CALL_MS, NULL, NULL);
+		if (page_is_open(p) && !p->staged &&
+		    (b->kept == NULL || p->used > b->kept->used))
+			b->kept = p;
 	}
+	if (b->kept != NULL)
+		cdp_call(b->cdp, b->kept->session, "Fetch.disable", NULL, 0,
+		    PAGE_CALL_MS, NULL, NULL);
 	cdp_call(b->cdp, NULL, "Target.setAutoAttach", &iov, 1, PAGE_CALL_MS,
 	    NULL, NULL);
 }

@@ -46,6 +46,8 @@ EXTRA_DIST += workerd/kit.lua workerd/prelude.lua
 pkglibexec_PROGRAMS += workerd/workerd
 workerd_workerd_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)
 workerd_workerd_SOURCES = \
+	workerd/keep.c \
+	workerd/keep.h \
 	workerd/start.c \
 	workerd/start.h \
 	workerd/warm.c \
@@ -90,3 +92,17 @@ t_scenario_workerdrive_LDADD = ipc/libipc.a model/libmodel.a \
 	common/libcommon.a $(EVENT_LIBS) $(MSGPACK_LIBS) $(BSD_LIBS)
 TESTS += t/scenario/worker.t
 EXTRA_DIST += t/scenario/worker.t
+
+# Plays all of its peers but the browser, too: sessions that outlive a run.
+check_PROGRAMS += t/scenario/keep_test
+t_scenario_keep_test_SOURCES = \
+	cell/flags.c \
+	t/scenario/keep_test.c \
+	t/scenario/live.c \
+	t/scenario/live.h \
+	t/unit/tap.h
+t_scenario_keep_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/t/scenario
+t_scenario_keep_test_LDADD = ipc/libipc.a model/libmodel.a \
+	common/libcommon.a $(EVENT_LIBS) $(MSGPACK_LIBS) $(BSD_LIBS)
+TESTS += t/scenario/keep_test
+EXTRA_DIST += t/keep

@@ -355,6 +355,25 @@ set_clean(struct ipc_params *p, enum msg_key key, char *dst, size_t size,
 }
 
 bool
+report_state_data(struct chan *chan, const void *data, size_t len)
+{
+	struct ipc_params p;
+
+	ipc_params_init(&p, MSG_S_STATE_DATA);
+	ipc_set_bin(&p, F_DATA, data, len);
+	return send_note(chan, &p);
+}
+
+bool
+report_state_end(struct chan *chan)
+{
+	struct ipc_params p;
+
+	ipc_params_init(&p, MSG_S_STATE_END);
+	return send_note(chan, &p);
+}
+
+bool
 report_run_end(struct chan *chan, const struct report_end *end)
 {
 	struct ipc_params p;

@@ -70,6 +70,8 @@ bool report_artifact_end(struct chan *, int slot, const char *kind,
     const char *mime, const char *name);
 bool report_warning(struct chan *, const char *text);
 bool report_result_data(struct chan *, const void *, size_t len);
+bool report_state_data(struct chan *, const void *, size_t len);
+bool report_state_end(struct chan *);
 bool report_run_end(struct chan *, const struct report_end *);
 
 /*

@@ -88,6 +88,7 @@ run_begin(struct run *run, const struct ipc_params *p, const char **ret_why)
 	strlcpy(
 	    run->resources, ipc_str(p, F_RESOURCES), sizeof(run->resources));
 	strlcpy(run->trust, ipc_str(p, F_TRUST), sizeof(run->trust));
+	run->keep = ipc_bool(p, F_KEEP, false);
 	run->attempt = (int)ipc_int(p, F_ATTEMPT, 1);
 	run->max_tabs = (int)ipc_int(p, F_MAX_TABS, 1);
 	run->memory_bytes = (size_t)ipc_int(p, F_MEMORY_BYTES, 1);

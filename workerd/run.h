@@ -58,6 +58,7 @@ struct run {
 	char trace_id[33];
 	char resources[17];
 	char trust[17];
+	bool keep; /* its session, and a tab of it, outlives it */
 	int attempt;
 	int max_tabs;
 	size_t memory_bytes; /* for the template's program */

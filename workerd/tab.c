@@ -169,11 +169,9 @@ on_opened(
 	struct tab *tab = arg;
 	struct outcome o = { status, message, NULL, NULL };
 
-	(void)page;
 	tab->open = status == PAGE_OK;
 	if (!tab->open) {
-		/* The page frees itself when opening failed. */
-		tab->page = NULL;
+		tab->page = NULL; /* it frees itself then */
 		if (tab->collected) {
 			tab_unlink(tab);
 			return;
@@ -187,7 +185,6 @@ on_navigated(struct page *page, const struct page_nav *nav, void *arg)
 {
 	struct outcome o = { nav->status, nav->message, nav, NULL };
 
-	(void)page;
 	finish(arg, &o);
 }
 
@@ -196,7 +193,6 @@ tab_on_result(struct page *page, const struct page_result *result, void *arg)
 {
 	struct outcome o = { result->status, result->message, NULL, result };
 
-	(void)page;
 	finish(arg, &o);
 }
 
@@ -204,9 +200,6 @@ static void
 on_collected(
     struct page *page, enum page_status status, const char *message, void *arg)
 {
-	(void)page;
-	(void)status;
-	(void)message;
 	tab_unlink(arg);
 }
 
@@ -421,9 +414,26 @@ tab_eval(lua_State *L)
 
 /* close() and fresh(): the next navigation opens a new page. */
 static int
-tab_close(lua_State *L)
+tab_fresh(lua_State *L)
 {
 	let_go(tab_check(L));
+	return 0;
+}
+
+/* A session that outlives the run goes on in a tab of it. */
+static int
+tab_close(lua_State *L)
+{
+	struct tab *tab = tab_check(L);
+	struct run *run = tab->run;
+
+	if (run->keep && tab->page != NULL && page_is_open(tab->page)) {
+		if (run->spare != NULL)
+			page_close(run->spare, NULL, NULL);
+		run->spare = tab->page;
+		tab->page = NULL;
+	}
+	let_go(tab);
 	return 0;
 }
 
@@ -472,7 +482,7 @@ tab_open(lua_State *L)
 {
 	static const luaL_Reg methods[] = { { "close", tab_close },
 		{ "eval", tab_eval }, { "extract", tab_extract },
-		{ "fresh", tab_close }, { "navigate", tab_navigate },
+		{ "fresh", tab_fresh }, { "navigate", tab_navigate },
 		{ "read", tab_read }, { "wait_stable", tab_wait_stable },
 		{ NULL, NULL } };
 

@@ -21,6 +21,7 @@
 #include "page/browser.h"
 #include "page/page.h"
 #include "workerd/describe.h"
+#include "workerd/keep.h"
 #include "workerd/redact.h"
 #include "workerd/report.h"
 #include "workerd/run.h"
@@ -40,6 +41,7 @@ struct worker {
 	struct browser *browser;
 	struct page *first;
 	struct run *run;
+	struct keep *keep;
 	struct event *stop_timer;
 	struct event *end_event;
 	struct event *secrets_event; /* NULL: the run has none */
@@ -50,6 +52,8 @@ struct worker {
 	bool browser_ready;
 	bool warm; /* no run is waited for yet */
 	bool go;
+	bool saving; /* the session's state, when the template is over */
+	bool stopping;
 	bool ending;
 	int status;
 };
@@ -84,10 +88,13 @@ on_end_event(evutil_socket_t fd, short what, void *ctx)
 {
 	struct worker *w = ctx;
 
-	(void)fd;
-	(void)what;
 	if (w->ending || w->run == NULL || !w->run->over)
 		return;
+	if (!w->saving) {
+		w->saving = true;
+		if (!keep_save(w->keep, w->browser, w->stopping))
+			return;
+	}
 	w->ending = true;
 	run_report_end(w->run);
 	chan_set_phase(w->chan, PEER_ENDED);
@@ -99,24 +106,40 @@ on_stop_timer(evutil_socket_t fd, short what, void *ctx)
 {
 	struct worker *w = ctx;
 
-	(void)fd;
-	(void)what;
 	if (!w->ending)
 		run_abort(w->run, ERR_RUN_CANCELED,
 		    "the template did not stop in time");
 }
 
 static void
-try_go(struct worker *w)
+start_template(struct worker *w)
 {
 	struct page *first = w->first;
 
+	w->first = NULL;
+	run_go(w->run, w->browser, first);
+}
+
+static void
+on_kept(void *ctx)
+{
+	struct worker *w = ctx;
+
+	if (w->run->over)
+		event_active(w->end_event, EV_TIMEOUT, 1);
+	else
+		start_template(w);
+}
+
+static void
+try_go(struct worker *w)
+{
 	if (!w->go || !w->browser_ready || !w->run->secrets_complete ||
 	    w->ending || w->run->over)
 		return;
 	w->go = false;
-	w->first = NULL;
-	run_go(w->run, w->browser, first);
+	if (keep_load(w->keep, w->browser))
+		start_template(w);
 }
 
 /* What the cell writes into the pipe; it never says how much. */
@@ -126,7 +149,6 @@ on_secrets(evutil_socket_t fd, short what, void *ctx)
 	struct worker *w = ctx;
 	enum secrets_status status;
 
-	(void)what;
 	if (w->ending)
 		return;
 	status = secrets_read(w->run->secrets, fd);
@@ -174,8 +196,14 @@ cancel_run(struct worker *w, const char *reason)
 		code = ERR_SHUTTING_DOWN;
 		text = "the service is shutting down";
 	}
+	w->stopping = true;
 	(void)evtimer_add(w->stop_timer, &tv);
-	run_stop(w->run, code, text);
+	if (w->run->over) {
+		/* Only the session's state was still waited for. */
+		keep_stop(w->keep);
+		event_active(w->end_event, EV_TIMEOUT, 1);
+	} else
+		run_stop(w->run, code, text);
 }
 
 /* ---- supervisord ---- */
@@ -231,8 +259,9 @@ on_describe_text(struct worker *w, const struct ipc_params *p)
 static void
 on_go(struct worker *w)
 {
-	if (!w->run->inputs_complete || !w->run->journal_complete) {
-		breach(w, "run.go before inputs and journal");
+	if (!w->run->inputs_complete || !w->run->journal_complete ||
+	    !keep_is_complete(w->keep)) {
+		breach(w, "run.go before inputs, journal and state");
 		return;
 	}
 	w->go = true;
@@ -247,7 +276,8 @@ on_run_msg(struct worker *w, const struct ipc_params *p)
 
 	switch (p->msg) {
 	case MSG_W_RUN_BEGIN:
-		ok = run_begin(w->run, p, &why);
+		ok = run_begin(w->run, p, &why) &&
+		    keep_begin(w->keep, p, w->generation > 0, &why);
 		if (ok)
 			wait_for_secrets(w);
 		setproctitle("%s", w->run->id);
@@ -258,6 +288,9 @@ on_run_msg(struct worker *w, const struct ipc_params *p)
 		break;
 	case MSG_W_RUN_JOURNAL:
 		ok = run_journal(w->run, p, &why);
+		break;
+	case MSG_W_RUN_STATE:
+		ok = keep_state(w->keep, p, &why);
 		break;
 	case MSG_W_RUN_GO:
 		on_go(w);
@@ -303,7 +336,6 @@ on_closed(struct chan *chan, const char *reason, void *ctx)
 	struct worker *w = ctx;
 	bool done = w->ending || w->describing;
 
-	(void)chan;
 	if (!done)
 		log_warn("supervisord's channel: %s", reason);
 	leave(w, done ? 0 : 1);
@@ -314,9 +346,10 @@ on_drained(struct chan *chan, void *ctx)
 {
 	struct worker *w = ctx;
 
-	(void)chan;
-	if (w->run != NULL && !w->ending)
-		run_drained(w->run);
+	if (w->run == NULL || w->ending)
+		return;
+	run_drained(w->run);
+	keep_drained(w->keep);
 }
 
 /* ---- the browser ---- */
@@ -381,7 +414,6 @@ on_browser_gone(struct browser *browser, const char *why, void *ctx)
 {
 	struct worker *w = ctx;
 
-	(void)browser;
 	run_abort(w->run,
 	    w->browser_ready ? ERR_PAGE_CRASHED : ERR_BROWSER_START_FAILED,
 	    why);
@@ -392,7 +424,6 @@ on_browser_warning(struct browser *browser, const char *text, void *ctx)
 {
 	struct worker *w = ctx;
 
-	(void)browser;
 	if (!w->ending && chan_phase(w->chan) == PEER_RUN)
 		(void)report_warning(w->chan, text);
 }
@@ -402,7 +433,6 @@ on_browser_stuck(struct browser *browser, const char *why, void *ctx)
 {
 	struct worker *w = ctx;
 
-	(void)browser;
 	run_abort(w->run, ERR_CDP_UNAVAILABLE, why);
 }
 
@@ -431,9 +461,11 @@ start_run(struct worker *w)
 	const struct browser_options options = { .generation = w->generation };
 
 	w->run = run_new(w->chan, on_run_ended, w);
+	w->keep = keep_new(w->chan, on_kept, w);
 	w->stop_timer = evtimer_new(w->base, on_stop_timer, w);
 	w->end_event = event_new(w->base, -1, 0, on_end_event, w);
-	if (w->run == NULL || w->stop_timer == NULL || w->end_event == NULL)
+	if (w->run == NULL || w->keep == NULL || w->stop_timer == NULL ||
+	    w->end_event == NULL)
 		fatal("out of memory");
 	w->browser =
 	    browser_new(w->base, FD_CDP_IN, FD_CDP_OUT, &options, &ops, w);
@@ -444,6 +476,7 @@ start_run(struct worker *w)
 static void
 clean_up(struct worker *w)
 {
+	keep_free(&w->keep);
 	run_free(&w->run);
 	browser_free(&w->browser);
 	chan_free(&w->chan);
