@@ -214,6 +214,8 @@ void takeover_note(struct takeover *, const char *session, const char *target,
 void takeover_choose(struct takeover *, const char *product);
 
 /* stage.c */
+/* Ends the addresses of its documents, which no site ever gets to see. */
+#define STAGE_MARK "#browsertask-stage"
 /*
  * Calls the JavaScript function source (static) with args (JSON, copied) in an
  * empty document of that origin, as page_eval() does. One at a time; false when
@@ -224,6 +226,8 @@ bool stage_visit(struct browser *, const char *origin, const char *source,
 /* Nobody is called back any more. */
 void stage_forget(struct browser *);
 void stage_close(struct browser *);
+/* Has it closed without waiting for anything: right before the end. */
+void stage_leave(struct browser *);
 void stage_free(struct stage **);
 /* A request of its tab waits for an answer. */
 void stage_on_paused(struct page *, const char *request_id);

@@ -26,7 +26,7 @@ struct stage {
 	void *arg;
 	const char *source; /* static */
 	struct buf args;
-	char url[PAGE_ORIGIN_MAX + 2];
+	char origin[PAGE_ORIGIN_MAX + 1];
 };
 
 static void
@@ -90,8 +90,7 @@ stage_on_nav(struct page *p, const struct page_nav *nav, void *arg)
 	if (nav->status != PAGE_OK)
 		stage_fail(s, nav->status, nav->message);
 	/* The browser may have gone on to another scheme by itself. */
-	else if (strncmp(p->origin, s->url, strlen(s->url) - 1) != 0 ||
-	    p->origin[strlen(s->url) - 1] != '\0')
+	else if (strcmp(p->origin, s->origin) != 0)
 		stage_fail(s, PAGE_NAVIGATION_FAILED,
 		    "the browser does not load this origin");
 	else if (!page_eval(p, s->source, strlen(s->source),
@@ -104,8 +103,10 @@ static void
 stage_go(struct stage *s)
 {
 	struct page_nav_options opts = { .timeout_ms = STAGE_VISIT_MS };
+	char url[PAGE_ORIGIN_MAX + 32];
 
-	if (!page_navigate(s->page, s->url, &opts, stage_on_nav, s))
+	(void)snprintf(url, sizeof(url), "%s/%s", s->origin, STAGE_MARK);
+	if (!page_navigate(s->page, url, &opts, stage_on_nav, s))
 		stage_fail(s, PAGE_CLOSED, "the tab is gone");
 }
 
@@ -186,7 +187,7 @@ stage_visit(struct browser *b, const char *origin, const char *source,
 		buf_reset(&s->args);
 		return false;
 	}
-	(void)snprintf(s->url, sizeof(s->url), "%s/", origin);
+	strlcpy(s->origin, origin, sizeof(s->origin));
 	s->source = source;
 	s->cb = cb;
 	s->arg = arg;
@@ -211,6 +212,14 @@ stage_forget(struct browser *b)
 {
 	if (b->stage != NULL)
 		b->stage->cb = NULL;
+}
+
+void
+stage_leave(struct browser *b)
+{
+	if (b->stage != NULL && b->stage->page != NULL &&
+	    b->stage->page->target[0] != '\0')
+		browser_close_target(b, b->stage->page->target);
 }
 
 void

@@ -27,7 +27,7 @@
 enum tab_kind {
 	TAB_OWN,    /* shows a document */
 	TAB_OPENED, /* so does the one that opened it */
-	TAB_BLANK,
+	TAB_BLANK,  /* or was there for an origin's storage only */
 	TAB_KIND__MAX
 };
 
@@ -112,8 +112,10 @@ void
 takeover_note(struct takeover *t, const char *session, const char *target,
     const char *opener, struct json_span info)
 {
-	struct json_span url;
+	const size_t mark = sizeof(STAGE_MARK) - 1;
+	char url[PAGE_URL_MAX_BYTES + 1] = "";
 	struct tab *tab;
+	size_t len;
 
 	if (t->n == TAKEOVER_TABS) {
 		browser_close_target(t->browser, target);
@@ -124,8 +126,12 @@ takeover_note(struct takeover *t, const char *session, const char *target,
 	strlcpy(tab->target, target, sizeof(tab->target));
 	strlcpy(tab->session, session, sizeof(tab->session));
 	strlcpy(tab->opener, opener, sizeof(tab->opener));
-	if (!json_span_member(info, "url", &url) || url.len <= 2 ||
-	    json_span_str_eq(url, "about:blank"))
+	/* One that is longer than any address of ours is a page's own. */
+	if (!page_member_str(info, "url", url, sizeof(url)))
+		return;
+	len = strlen(url);
+	if (len == 0 || strcmp(url, "about:blank") == 0 ||
+	    (len >= mark && strcmp(url + len - mark, STAGE_MARK) == 0))
 		tab->kind = TAB_BLANK;
 }
 
@@ -326,6 +332,7 @@ browser_leave(struct browser *b)
 		    (b->kept == NULL || p->used > b->kept->used))
 			b->kept = p;
 	}
+	stage_leave(b);
 	if (b->kept != NULL)
 		cdp_call(b->cdp, b->kept->session, "Fetch.disable", NULL, 0,
 		    PAGE_CALL_MS, NULL, NULL);
