@@ -9,6 +9,7 @@
 #include <lua.h>
 
 #include "common/log.h"
+#include "ipc/chan.h"
 #include "model/limits.h"
 #include "templates/builtin.h"
 #include "workerd/describe.h"
@@ -139,7 +140,7 @@ send_fault(struct chan *chan, const char *why)
 	return report_template_error(chan, line, rest);
 }
 
-bool
+static bool
 describe_send_text(struct chan *chan, const struct buf *text)
 {
 	const struct builtin t = { TEXT_NAME, (const char *)text->data,
@@ -156,4 +157,25 @@ describe_send_text(struct chan *chan, const struct buf *text)
 		ok = send_fault(chan, why);
 	buf_clear(&doc);
 	return ok && report_describe_done(chan);
+}
+
+bool
+describe_take_text(struct chan *chan, struct buf *text,
+    const struct ipc_params *p, const char **ret_why)
+{
+	size_t len;
+	const void *data = ipc_bin(p, F_DATA, &len);
+
+	if (!buf_add(text, data, len)) {
+		*ret_why = "the template is too long";
+		return false;
+	}
+	if (!ipc_bool(p, F_LAST, false))
+		return true;
+	if (!describe_send_text(chan, text)) {
+		*ret_why = "the description could not be sent";
+		return false;
+	}
+	chan_finish(chan);
+	return true;
 }

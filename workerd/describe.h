@@ -12,6 +12,7 @@
 
 struct builtin;
 struct chan;
+struct ipc_params;
 
 #define DESCRIBE_MAX_BYTES ((size_t)256 << 10)
 
@@ -19,14 +20,17 @@ struct chan;
 bool describe_template(
     const struct builtin *, struct buf *out, char *errbuf, size_t errsize);
 /*
- * Sends the metadata of a template that is not installed, or what is wrong with
- * its text, and describe.done.
- */
-bool describe_send_text(struct chan *, const struct buf *text);
-/*
  * Sends the metadata of all templates and describe.done. Templates that do not
  * describe themselves are logged and left out.
  */
 bool describe_send(struct chan *);
+
+/*
+ * Adds the chunk of a describe.text, a template that is not installed, to text.
+ * After the last one sends its metadata, or what is wrong with it, and
+ * describe.done, and finishes the chan. False: why says what is wrong.
+ */
+bool describe_take_text(struct chan *, struct buf *text,
+    const struct ipc_params *, const char **ret_why);
 
 #endif

@@ -232,28 +232,13 @@ on_describe(struct worker *w)
 		chan_finish(w->chan);
 }
 
-/* Chunks of a text that is not installed; the last one is answered. */
 static void
 on_describe_text(struct worker *w, const struct ipc_params *p)
 {
-	const void *data;
-	size_t len;
+	const char *why = "describe.text to a worker with a browser";
 
-	if (!w->describing) {
-		breach(w, "describe.text to a worker with a browser");
-		return;
-	}
-	data = ipc_bin(p, F_DATA, &len);
-	if (!buf_add(&w->text, data, len)) {
-		breach(w, "the template is too long");
-		return;
-	}
-	if (!ipc_bool(p, F_LAST, false))
-		return;
-	if (!describe_send_text(w->chan, &w->text))
-		leave(w, 1);
-	else
-		chan_finish(w->chan);
+	if (!w->describing || !describe_take_text(w->chan, &w->text, p, &why))
+		breach(w, why);
 }
 
 static void
@@ -399,12 +384,9 @@ on_browser_ready(
 	}
 	strlcpy(w->product, product, sizeof(w->product));
 	w->first = browser_take_tab(browser);
-	if (w->first != NULL) {
+	if (w->first != NULL)
 		on_first_tab(w->first, PAGE_OK, "", w);
-		return;
-	}
-	w->first = page_open(browser, on_first_tab, w);
-	if (w->first == NULL)
+	else if ((w->first = page_open(browser, on_first_tab, w)) == NULL)
 		run_abort(
 		    w->run, ERR_BROWSER_START_FAILED, "no tab could be opened");
 }
