@@ -36,7 +36,7 @@ void
 buf_reset(struct buf *b)
 {
 	if (b->secret && b->data != NULL)
-		explicit_bzero(b->data, b->cap);
+		explicit_bzero(b->data, b->len);
 	b->len = 0;
 	b->failed = false;
 }

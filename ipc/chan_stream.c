@@ -3,6 +3,7 @@
  * Runs in the supervisor and in its clients; holds at most one frame of a peer.
  */
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -27,6 +28,27 @@ frame_len(const uint8_t head[FRAME_HEAD])
 {
 	return (size_t)head[0] << 24 | (size_t)head[1] << 16 |
 	    (size_t)head[2] << 8 | head[3];
+}
+
+/*
+ * Takes len bytes, which are there, and leaves nothing of them behind: a frame
+ * may hold secrets of a client.
+ */
+static void
+stream_move(struct evbuffer *from, struct buf *to, size_t len)
+{
+	while (len > 0) {
+		struct evbuffer_iovec piece;
+		size_t n;
+
+		evbuffer_peek(from, -1, NULL, &piece, 1);
+		n = piece.iov_len < len ? piece.iov_len : len;
+		memcpy(to->data + to->len, piece.iov_base, n);
+		to->len += n;
+		explicit_bzero(piece.iov_base, n);
+		evbuffer_drain(from, n);
+		len -= n;
+	}
 }
 
 /*
@@ -63,8 +85,7 @@ stream_take(struct transport *t)
 		return false;
 	}
 	evbuffer_drain(in, FRAME_HEAD);
-	evbuffer_remove(in, t->c->in.data, len);
-	t->c->in.len = len;
+	stream_move(in, &t->c->in, len);
 	return true;
 }
 
@@ -77,6 +98,8 @@ stream_resume(struct transport *t)
 		chan_deliver(c, c->in.data, c->in.len);
 		if (c->in.cap > STREAM_KEEP_BYTES)
 			buf_clear(&c->in);
+		else
+			buf_reset(&c->in);
 	}
 }
 
