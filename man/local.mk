@@ -28,7 +28,7 @@ dist_conf_DATA = man/browsertaskd.conf.sample
 check_PROGRAMS += t/scenario/exampleworker
 t_scenario_exampleworker_SOURCES = \
 	t/scenario/exampleworker.c \
-	workerd/start.c workerd/workerd.c
+	$(workerd_workerd_SOURCES)
 t_scenario_exampleworker_LDADD = workerd/libworkerd.a page/libpage.a \
 	cdp/libcdp.a ipc/libipc.a json/libjson.a model/libmodel.a \
 	common/libcommon.a $(LUA_LIBS) $(NETTLE_LIBS) $(EVENT_LIBS) \

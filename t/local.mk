@@ -64,3 +64,20 @@ mcp-clients: $(MCP_CLIENTS)
 		test $$f -ef $(srcdir)/$$f || cp $(srcdir)/$$f $$f; done
 	@cd t/mcp && $(NPM) ci --ignore-scripts --no-audit --no-fund
 .PHONY: mcp-clients
+
+# A worker that has a template for secrets.t and no other.
+check_PROGRAMS += t/scenario/secretworker
+t_scenario_secretworker_SOURCES = \
+	t/scenario/secretworker.c \
+	$(workerd_workerd_SOURCES)
+t_scenario_secretworker_LDADD = workerd/libworkerd.a page/libpage.a \
+	cdp/libcdp.a ipc/libipc.a json/libjson.a model/libmodel.a \
+	common/libcommon.a $(LUA_LIBS) $(NETTLE_LIBS) $(EVENT_LIBS) \
+	$(MSGPACK_LIBS) $(PCRE2_LIBS) $(BSD_LIBS)
+t_scenario_secretworker_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)
+t/scenario/canary.lua.inc: templates/embed.sh
+BUILT_SOURCES += t/scenario/canary.lua.inc
+CLEANFILES += t/scenario/canary.lua.inc
+EXTRA_DIST += t/scenario/canary.lua
+dist_check_SCRIPTS += t/scenario/secrets.t
+TESTS += t/scenario/secrets.t

@@ -1,0 +1,384 @@
+#!/usr/bin/perl
+# Random secrets through runs that end, fail, are canceled, crash and are lost,
+# on a page that shows what it was given: nowhere is a trace of one. Real
+# programs and the real browser; the worker has one template, canary.lua.
+use strict;
+use warnings;
+no warnings "portable";
+use BrowserTask::Harness;
+use BrowserTask::Scenario;
+use File::Find ();
+use IO::Socket::INET;
+use JSON::PP ();
+use MIME::Base64 qw(encode_base64);
+use POSIX ();
+use Test::More;
+use Time::HiRes qw(time);
+
+my $build = $ENV{builddir} // die "builddir is not set\n";
+my $json = JSON::PP->new->utf8->canonical->allow_nonref;
+my $ascii = JSON::PP->new->ascii->allow_nonref;
+my @canaries;    # characters
+my $heard = '';  # all that clients were told
+
+binmode Test::More->builder->$_, ':utf8' for qw(output failure_output);
+
+# ---- a site that shows what it is given ----
+
+sub escaped {
+	my ($text) = @_;
+	my %to = ('&' => '&amp;', '<' => '&lt;', '>' => '&gt;',
+		'"' => '&quot;');
+	$text =~ s/([&<>"])/$to{$1}/g;
+	return $text;
+}
+
+sub form {
+	return '<!DOCTYPE html><meta charset="utf-8"><title>Form</title>'
+	    . '<form action="/told"><input name="user">'
+	    . '<input name="password" type="password"><input name="pin">'
+	    . '<button>Send</button></form>';
+}
+
+sub told {
+	my ($query) = @_;
+	my %given;
+
+	for my $pair (split /&/, $query) {
+		my ($name, $value) = split /=/, $pair, 2;
+		$value =~ tr/+/ /;
+		$value =~ s/%(..)/chr hex $1/ge;
+		$given{$name} = $value;
+	}
+	my $basic = encode_base64("$given{user}:$given{password}", '');
+	my %text = map { $_ => escaped($given{$_}) } keys %given;
+	my $script = escaped($json->encode([ map { utf8::decode($_); $_ }
+		@{[ @given{qw(user password)} ]} ]));
+	return '<!DOCTYPE html><meta charset="utf-8"><title>Hello '
+	    . "$text{user}</title>"
+	    . "<body data-pin=\"$text{pin}\"><h1>$text{user}</h1>"
+	    . "<p>$text{password}<p>Basic $basic<p>$text{pin}"
+	    . "<p>$script<p><a href=\"?$query\">$query</a>"
+	    . "<a href=\"/x?" . escaped($query) . '">again</a>';
+}
+
+sub serve {
+	my ($listen) = @_;
+
+	$SIG{PIPE} = 'IGNORE';
+	while (my $c = $listen->accept) {
+		my $head = '';
+		while ($head !~ /\r\n\r\n/) {
+			sysread($c, $head, 65536, length $head) or last;
+		}
+		my ($query) = $head =~ m{^GET /told\?(\S+)};
+		my $body = defined $query ? told($query) : form();
+		print $c "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
+		    . 'Content-Length: ' . length($body)
+		    . "\r\nConnection: close\r\n\r\n$body";
+		close $c;
+	}
+}
+
+my $listen = IO::Socket::INET->new(Listen => 8, LocalAddr => '127.0.0.1')
+    or die "listen: $!\n";
+my $url = 'http://127.0.0.1:' . $listen->sockport . '/';
+my $site = fork() // die "fork: $!\n";
+if ($site == 0) {
+	serve($listen);
+	POSIX::_exit(0);
+}
+
+# ---- secrets and their traces ----
+
+sub random_hex {
+	open(my $fh, '<:raw', '/dev/urandom') or die;
+	read $fh, my $bytes, $_[0] / 2;
+	return unpack 'H*', $bytes;
+}
+
+# Characters that every kind of text has an escape for.
+sub secrets {
+	my $number = 1e15 + (hex(random_hex(8)) << 16) + hex random_hex(4);
+	my %login = (user => 'u' . random_hex(24),
+		password => 'p ' . random_hex(24) . qq{ "<&>%41+/\\'\x{e9}},
+		pin => int $number);
+
+	push @canaries, @login{qw(user password)}, "$number";
+	return \%login;
+}
+
+# The spellings in which a secret may be found. The middle of each is enough:
+# random digits, which no spelling changes.
+sub traces {
+	return map {
+		my ($hex) = /([0-9a-f]{12,})/;
+		my $bytes = $_;
+		utf8::encode($bytes);
+		my @encoded = map {
+			my $e = encode_base64(('x' x $_) . $bytes, '');
+			substr $e, 4, 16;
+		} 0 .. 2;
+		(substr($hex, 2, 10), @encoded);
+	} @canaries;
+}
+
+sub found_in {
+	my ($bytes, $where) = @_;
+	return map { "$where: $_" } grep { index($bytes, $_) >= 0 } traces();
+}
+
+sub slurp {
+	open(my $fh, '<:raw', $_[0]) or return '';
+	local $/;
+	return scalar(<$fh>) // '';
+}
+
+# All files of an instance: store, spool, artifacts, log.
+sub found_on_disk {
+	my ($i) = @_;
+	my (@found, $n);
+
+	File::Find::find({ no_chdir => 1, wanted => sub {
+		return if -l $_ || !-f _;
+		$n++;
+		push @found, found_in(slurp($_), $_);
+	} }, $i->dir);
+	return ($n > 2 ? () : 'no files', @found);
+}
+
+sub found_in_proc {
+	return map {
+		my $dir = "/proc/$_->{pid}";
+		(found_in(slurp("$dir/cmdline"), "cmdline of $_->{cmd}"),
+		    found_in(slurp("$dir/environ"), "environ of $_->{cmd}"));
+	} tree();
+}
+
+# The heap and stacks of the processes that secrets pass by.
+sub found_in_memory {
+	my ($i) = @_;
+	my (@found, $n);
+
+	for my $p (grep { $_->{cmd} =~ /^(?:supervisord|cell)\b/ }
+	    tree($i->{pid}), { pid => $i->{pid}, cmd => 'browsertaskd' }) {
+		open(my $mem, '<:raw', "/proc/$p->{pid}/mem") or next;
+		for (split /\n/, slurp("/proc/$p->{pid}/maps")) {
+			my ($from, $to) = /^(\w+)-(\w+) rw.p/ or next;
+			my ($at, $end) = (hex $from, hex $to);
+			my $bytes;
+			sysseek $mem, $at, 0;
+			next if !sysread $mem, $bytes, $end - $at;
+			$n++;
+			push @found, found_in($bytes, "$p->{cmd} $_");
+		}
+	}
+	return $n > 4 ? @found : 'unread';
+}
+
+sub no_trace {
+	my ($i, $name) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+
+	is_deeply([ found_on_disk($i), found_in_proc(),
+		found_in($heard, 'an answer') ], [], "$name: no trace");
+}
+
+# ---- runs ----
+
+# What a client is told is kept for found_in().
+sub call {
+	my ($c, @args) = @_;
+	my $answer = $c->call(@args);
+
+	$heard .= $json->encode($answer) . "\n" . $ascii->encode($answer);
+	return $answer;
+}
+
+sub submit {
+	my ($c, $login, $how, %options) = @_;
+	return call($c, 'run.submit', { templateId => 'canary',
+		inputs => { url => $url, how => $how, login => $login },
+		options => { mode => 'async', %options } });
+}
+
+# Everything that can be read of a run.
+sub all_of {
+	my ($c, $run) = @_;
+	my %all = (run => call($c, 'run.get', { runId => $run,
+		include => 'output' }));
+
+	call($c, 'run.events', { runId => $run });
+	call($c, 'run.list', {});
+	for my $a (@{ call($c, 'artifact.list',
+		{ runId => $run })->{artifacts} // [] }) {
+		my $bytes = artifact($c, $a->{artifactId}) // '';
+		utf8::decode($bytes);
+		$all{ $a->{name} // $a->{kind} } = $bytes;
+		$heard .= $json->encode($bytes) . $ascii->encode($bytes);
+		utf8::encode($bytes);
+		$heard .= $bytes;
+	}
+	return \%all;
+}
+
+sub instance {
+	my ($mode, @settings) = @_;
+	return BrowserTask::Harness->new(mode => $mode,
+		settings => [ 'debug=yes', @settings ], programs => {
+			workerd => "$build/t/scenario/secretworker" })->start;
+}
+
+sub test_end {
+	my ($i, $c) = @_;
+	my $login = secrets();
+	my $run = submit($c, $login, 'end')->{runId};
+	ended($c, $run);
+	my $all = all_of($c, $run);
+	my $r = $all->{run}{result} // {};
+
+	is($all->{run}{status}, 'succeeded', 'a run with secrets ends well')
+	    or diag explain $all->{run};
+	is_deeply($r->{login}, { map { $_ => 'userdata [secret]' }
+		qw(user password pin) }, 'its template cannot read them');
+	like($r->{info}{url}, qr{/told\?user=\[secret\]&password=\[secret\]
+		&pin=\[secret\]$}x, 'the page got them, in its address');
+	is($r->{info}{title}, 'Hello [secret]', 'in its title');
+	like($r->{text}, qr{^\[secret\]\n+\[secret\]\n+Basic\ \S*\[secret\]\S*
+		\n+\[secret\]\n+\["\[secret\]","\[secret\]"\]\n+
+		user=\[secret\]&password=\[secret\]&pin=\[secret\]}x,
+	    'and in its text, in every spelling');
+	is($r->{number}, '[secret]', 'even as a number');
+	like($all->{'said.txt'}, qr/^http\S+\nx{59990}\[secret\]\n/,
+	    'across the border of two chunks');
+	is(eval { $json->decode($all->{'said.json'} // '')->{info}{title} },
+	    'Hello [secret]', 'an artifact that is JSON still is');
+	like($all->{'said.html'} // '', qr{<h1>\[secret\]</h1>},
+	    'what items are collected to');
+	my ($w) = @{ $all->{run}{warnings} // [] };
+	like($w // '', qr/told\?user=\[secret\]&/, 'a warning');
+	no_trace($i, 'succeeded');
+}
+
+sub test_fail {
+	my ($i, $c) = @_;
+	my $run = submit($c, secrets(), 'fail')->{runId};
+	ended($c, $run);
+	my $all = all_of($c, $run);
+
+	is($all->{run}{status}, 'failed', 'a run that fails');
+	like($all->{run}{error}{message}, qr/told\?user=\[secret\].*said: \[sec/,
+	    'says so without them');
+	no_trace($i, 'failed');
+}
+
+# A run that has filled in its secrets and waits.
+sub hanging {
+	my ($c) = @_;
+	my $run = submit($c, secrets(), 'hang')->{runId};
+
+	event($c, $run, 60, sub { $_[0]{type} eq 'phase_changed'
+		&& $_[0]{data}{phase} eq 'waiting_user' }) or diag 'it does not hang';
+	return $run;
+}
+
+sub test_deaths {
+	my ($i, $c) = @_;
+
+	for my $how (qw(cancel worker browser)) {
+		my $run = hanging($c);
+		my %parts = parts($i, $run);
+		$how eq 'cancel' ? call($c, 'run.cancel', { runId => $run })
+		    : kill 'KILL', @{ $parts{$how} };
+		ended($c, $run);
+		is(all_of($c, $run)->{run}{status},
+		    $how eq 'cancel' ? 'canceled' : 'failed', "$how ends it");
+		no_trace($i, $how);
+	}
+}
+
+sub test_refusals {
+	my ($i, $c) = @_;
+	my $login = secrets();
+	my $short = substr random_hex(2), 0, 2;
+	my $message = sub {
+		my ($change) = @_;
+		return submit($c, { %$login, %$change }, 'end')->{message};
+	};
+
+	is($message->({ pin => 10 * $login->{pin} }),
+	    '/inputs/login/pin: the value is secret, and not as the schema'
+	    . ' wants it', 'a secret that does not fit is not quoted');
+	is($message->({ password => $short }), '/inputs/login/password: the'
+	    . ' value is secret, and not as the schema wants it',
+	    'nor is its length told');
+	like($message->({ password => { secretRef => 'x' } }),
+	    qr/secretRef/, 'a reference is refused');
+	like(call($c, 'run.submit', { templateId => 'canary', inputs => {
+		url => { secret => 0 }, login => $login } })->{message},
+	    qr/stands for a secret value/, 'so is a made-up placeholder');
+	is(submit($c, { %$login, pasword => 'x' }, 'end')->{message},
+	    '/inputs/login: unknown field "pasword" (did you mean'
+	    . ' "password"?)', 'other mistakes are named');
+	no_trace($i, 'refused');
+}
+
+sub test_key {
+	my ($i, $c) = @_;
+	my $login = secrets();
+	my $first = submit($c, $login, 'end', idempotencyKey => 'k1');
+	my $again = submit($c, $login, 'end', idempotencyKey => 'k1');
+	my $other = submit($c, { %$login, password => 'another' }, 'end',
+		idempotencyKey => 'k1');
+
+	is($again->{runId}, $first->{runId}, 'the same secrets, the same run');
+	ok(!$again->{paramsMismatch}, 'with the same parameters');
+	is($other->{runId}, $first->{runId}, 'another secret, the same key');
+	ok($other->{paramsMismatch}, 'are other parameters');
+	ended($c, $first->{runId});
+	no_trace($i, 'known');
+}
+
+sub test_memory {
+	my ($i) = @_;
+
+	is_deeply([ found_in_memory($i) ], [],
+	    'launcher, supervisord and cell have forgotten them');
+}
+
+sub test_restart {
+	my ($mode) = @_;
+	my $i = instance($mode, 'maxConcurrentRuns=1');
+	my $c = client($i);
+	my $running = hanging($c);
+	my $queued = submit($c, secrets(), 'end')->{runId};
+	my ($p) = grep { $_->{cmd} =~ /^supervisord\b/ } tree($i->{pid});
+
+	no_trace($i, 'waiting');
+	test_memory($i);
+	kill 'KILL', $p->{pid};
+	$c = wait_until(20, sub { eval { client($i) } });
+	for ([ 'running', $running ], [ 'queued', $queued ]) {
+		my ($name, $run) = @$_;
+		ended($c, $run);
+		error_is(all_of($c, $run)->{run}{error}, 'EXECUTION_ERROR',
+		    'SECRET_LOST', "$name at a restart: its secrets are lost");
+	}
+	no_trace($i, 'lost');
+	is($i->stop, 0, 'stop');
+}
+
+for my $mode (modes()) {
+	my $i = instance($mode);
+	my $c = client($i);
+	for my $test ([ end => \&test_end ], [ fail => \&test_fail ],
+	    [ deaths => \&test_deaths ], [ refusals => \&test_refusals ],
+	    [ key => \&test_key ], [ memory => \&test_memory ]) {
+		subtest "$mode: $test->[0]" => sub { $test->[1]->($i, $c) };
+	}
+	is($i->stop, 0, "$mode: stop");
+	subtest "$mode: restart" => sub { test_restart($mode) };
+}
+kill 'KILL', $site;
+waitpid $site, 0;
+done_testing();
