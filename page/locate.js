@@ -221,7 +221,7 @@ const NOT_SAID = new Set(["script", "style", "noscript", "template", "title", "o
 // Forms that are not what the page is for: a search in its head, a newsletter
 // in its foot.
 function asideFactor(el) {
-  return el.closest("footer,[role=contentinfo]") !== null ? 0.97 : 1;
+  return el.closest("footer,[role=contentinfo]") !== null ? 0.85 : 1;
 }
 
 function bySemantics(locator, roots) {

@@ -4,12 +4,35 @@ const S = globalThis.browsertask || (globalThis.browsertask = {});
 
 const CJK = /[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]/;
 
+// Chinese is written in two ways; both are read as one.
+const TRADITIONAL = "錄戶號碼郵電話機訂單購買車頁關鍵詞檢尋聯繫註冊寫輸請選擇確認證驗發刪儲國區縣東門間時張書稱類記憶讀說語設許訊資質費運過達" +
+  "還進連適錢銀隱難頭題館體點齡歷參員問圖團報場實專將對導屬幣帳賬廣後從徑應態據換數樣標權歡決沒準滿為無狀獨畫異當監視覽觀訪" +
+  "評論賣贈軟載辦鏈閱開隨雜雲預頻顏顧顯鮮遞備處務會個們來兩內則動勞協嗎墊夠學寶屆島幾彈徵愛戰掃損擁擴攝敗斷曆條業極構檔歲殺" +
+  "氣減測湯漢潔濟瀏灣災煙熱爾環產畢療盡碩禮種積窩筆節範簡簽籤糾級細終結給統綁經維網緊線編縮總織續罰聖聽職腦與興舉舊藝藥補裝" +
+  "裡製複規親觸計討訓訴診詢試詳誤課調談諮謝譯議護變讓負財貨販責貼貿賀賓賽趕跡輕輛輪轉農遊遙遠遷邊醫釋針鈕鋪錯鎖鏡鐘鐵長閉階" +
+  "際陸陽隊雙離響項順須領額願風飯飲驟髮魚鳥麗麼齊龍錶欄傳價優園圍塊聲壞奪姊婦孫寬層幹庫徹慶憑戀擊擔攜攔攤";
+const SIMPLIFIED = "录户号码邮电话机订单购买车页关键词检寻联系注册写输请选择确认证验发删储国区县东门间时张书称类记忆读说语设许讯资质费运过达" +
+  "还进连适钱银隐难头题馆体点龄历参员问图团报场实专将对导属币账账广后从径应态据换数样标权欢决没准满为无状独画异当监视览观访" +
+  "评论卖赠软载办链阅开随杂云预频颜顾显鲜递备处务会个们来两内则动劳协吗垫够学宝届岛几弹征爱战扫损拥扩摄败断历条业极构档岁杀" +
+  "气减测汤汉洁济浏湾灾烟热尔环产毕疗尽硕礼种积窝笔节范简签签纠级细终结给统绑经维网紧线编缩总织续罚圣听职脑与兴举旧艺药补装" +
+  "里制复规亲触计讨训诉诊询试详误课调谈咨谢译议护变让负财货贩责贴贸贺宾赛赶迹轻辆轮转农游遥远迁边医释针钮铺错锁镜钟铁长闭阶" +
+  "际陆阳队双离响项顺须领额愿风饭饮骤发鱼鸟丽么齐龙表栏传价优园围块声坏夺姐妇孙宽层干库彻庆凭恋击担携拦摊";
+
+function simplify(text) {
+  if (!CJK.test(text))
+    return text;
+  return text.replace(/[\u4e00-\u9fff]/g, (c) => {
+    const at = TRADITIONAL.indexOf(c);
+    return at < 0 ? c : SIMPLIFIED[at];
+  });
+}
+
 // Without accents, width, case; marks of scripts that need them are kept.
 function plainText(text) {
-  return String(text).normalize("NFKC").toLowerCase().normalize("NFD")
+  return simplify(String(text).normalize("NFKC").toLowerCase().normalize("NFD")
     .replace(/[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u0640]/g, "").normalize("NFC")
     .replace(/\u00df/g, "ss").replace(/\u00f8/g, "o").replace(/\u0142/g, "l")
-    .replace(/\u0111/g, "d").replace(/\u0131/g, "i").replace(/\u00e6/g, "ae");
+    .replace(/\u0111/g, "d").replace(/\u0131/g, "i").replace(/\u00e6/g, "ae"));
 }
 
 function wordsOf(text) {
