@@ -20,7 +20,7 @@
 #define ACT_RETRY_MS 100
 
 static const char *const told_names[] = { "failed", "message", "how", "x", "y",
-	"hit", "by", "element", "warnings" };
+	"hit", "by", "element", "warnings", "clip" };
 
 /* The steps of an action: the first, and the one when the hands are done. */
 static const struct {
@@ -35,6 +35,7 @@ static const struct {
 	[PAGE_ACT_SUBMIT] = { "submit", "submitted", false },
 	[PAGE_ACT_WAIT] = { "wait", NULL, true },
 	[PAGE_ACT_INFO] = { "info", NULL, true },
+	[PAGE_ACT_SHOT] = { "mask", "unmask", false },
 };
 
 static const struct {
@@ -56,6 +57,7 @@ act_init(struct page *p)
 	buf_init(&p->act.value, ACT_ARGS_MAX);
 	buf_init(&p->act.element, ACT_ARGS_MAX);
 	buf_init(&p->act.warnings, ACT_ARGS_MAX);
+	buf_init(&p->act.shot, ACT_SHOT_MAX);
 }
 
 void
@@ -69,6 +71,7 @@ act_clear(struct page *p)
 	buf_clear(&a->value);
 	buf_clear(&a->element);
 	buf_clear(&a->warnings);
+	buf_clear(&a->shot);
 }
 
 /* ---- the result ---- */
@@ -125,11 +128,14 @@ act_finish(struct page *p, enum page_status status, const char *message)
 {
 	struct page_result result = { status, message, NULL, 0 };
 	page_result_cb *cb = p->cb.result;
-	struct buf out;
+	struct buf out = p->act.shot;
 
-	buf_init(&out, ACT_ARGS_MAX * 2);
+	p->act.shot = (struct buf){ NULL };
+	if (out.len == 0)
+		buf_init(&out, ACT_ARGS_MAX * 2);
 	if (status == PAGE_OK) {
-		act_write_result(p, &out);
+		if (out.len == 0)
+			act_write_result(p, &out);
 		result.json = (const char *)out.data;
 		result.len = out.len;
 	}
@@ -170,6 +176,7 @@ act_write_argument(struct page *p, struct buf *b)
 	json_put_int64(&w, "timeoutMs", act_left_ms(p));
 	json_put_int64(&w, "totalMs", a->timeout_ms);
 	json_put_bool(&w, "secret", a->secret);
+	json_put_bool(&w, "secretUsed", p->secret_used);
 	if (a->args.len > 0)
 		json_put_raw(&w, "args", a->args.data, a->args.len);
 	if (a->value.len > 0)
@@ -189,6 +196,8 @@ act_on_world(struct page *p)
 	int n = 0;
 
 	buf_init(&head, ACT_ARGS_MAX * 2 + 1024);
+	/* Growing would leave copies of a secret behind. */
+	(void)buf_reserve(&head, p->act.args.len + p->act.value.len + 512);
 	act_write_argument(p, &head);
 	iov[n++] = (struct iovec){ head.data, head.len };
 	iov[n++] = SCRIPT_LITERAL(",\"functionDeclaration\":\"function(o){");
@@ -199,6 +208,7 @@ act_on_world(struct page *p)
 	iov[n++] = SCRIPT_IOV(locate);
 	iov[n++] = SCRIPT_IOV(reach);
 	iov[n++] = SCRIPT_IOV(fill);
+	iov[n++] = SCRIPT_IOV(shot);
 	iov[n++] = SCRIPT_IOV(act);
 	iov[n++] = SCRIPT_LITERAL("return act(o)}\"}");
 	cdp_call(p->browser->cdp, p->session, "Runtime.callFunctionOn", iov, n,
@@ -458,6 +468,8 @@ page_act(struct page *p, enum page_action action,
 	a->nav.timeout_ms = o->nav_timeout_ms;
 	a->nav.stable_timeout_ms = o->stable_timeout_ms;
 	a->secret = o->secret;
+	a->jpeg = o->jpeg;
+	p->secret_used = p->secret_used || o->secret;
 	if (o->args != NULL)
 		buf_add(&a->args, o->args, o->args_len);
 	if (o->value != NULL)

@@ -24,6 +24,7 @@ enum page_action {
 	PAGE_ACT_SUBMIT,
 	PAGE_ACT_WAIT,
 	PAGE_ACT_INFO,
+	PAGE_ACT_SHOT,
 	PAGE_ACT__MAX
 };
 
@@ -34,6 +35,7 @@ enum page_action {
  *	locator   {"mode":"selector","selector":S} or
  *	          {"mode":"semantic","query":Q,"kind":field|button|link|any};
  *	          of find, click, fill; submit may do without
+ *	mask      an array of locators, and fullPage, a boolean, of shot
  *	condition {"type":selector|urlContains|textIncludes,"value":V} of wait
  *
  * value is what fill puts into the field: a string, number, boolean, or an
@@ -44,7 +46,8 @@ struct page_act_options {
 	size_t args_len;
 	const char *value;
 	size_t value_len;
-	bool secret;        /* value is to be seen by nobody */
+	bool secret; /* value is to be seen by nobody */
+	bool jpeg;
 	const char *key;    /* of press: Enter, a, Control+a, ...; borrowed */
 	int timeout_ms;     /* until it can be done; 0: PAGE_ACT_TIMEOUT_MS */
 	int nav_timeout_ms; /* 0: PAGE_NAVIGATE_TIMEOUT_MS */
@@ -56,7 +59,9 @@ struct page_act_options {
  * not wait unless a time is given), of info {"url","title"}, of wait
  * {"met":true}; else {"element","navigated","newTab","url","warnings"}, url
  * only when the tab settled, element where one was named. A page that was
- * opened in a new tab takes the place of the tab's own.
+ * opened in a new tab takes the place of the tab's own. Of shot it is no JSON
+ * but the bytes of an image, a JPEG if jpeg is set, else a PNG; what secrets
+ * were filled in is covered in it.
  *
  * PAGE_NO_ELEMENT, PAGE_NOT_OPERABLE, PAGE_NOT_MET: not in time.
  * PAGE_BAD_LOCATOR: the locator, condition, key or value makes no sense.

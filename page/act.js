@@ -180,6 +180,7 @@ function byScript(o) {
 
 const STEPS = {
   aim, pressed, byScript, fill, filled, submit, submitted,
+  mask, unmask,
   ready: () => ({how: "key"}),
   rest: pressed,
   wait: waitFor,

@@ -18,11 +18,13 @@ enum told {
 	TOLD_BY,
 	TOLD_ELEMENT,
 	TOLD_WARNINGS,
+	TOLD_CLIP,
 	TOLD__MAX
 };
 
 /* Of the steps of act.js and what it is joined with. */
 #define ACT_ARGS_MAX ((size_t)1 << 20)
+#define ACT_SHOT_MAX ((size_t)16 << 20)
 
 /* act.c */
 /* Runs a step inside the page; then what its answer says. */
@@ -33,6 +35,10 @@ void act_then(struct page *);
 void act_settle(struct page *);
 /* For people, in the result. */
 void act_warn(struct page *, const char *text);
+
+/* shot.c */
+/* Takes the picture that a step has prepared. */
+void act_shoot(struct page *, const struct json_span told[TOLD__MAX]);
 
 /* hands.c */
 /* Does what a step has told to do. */

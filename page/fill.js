@@ -132,7 +132,7 @@ async function fill(o) {
   const say = (value) => o.secret ? "that was given" : quote(String(value));
   S.lastField = el;
   if (o.secret) {
-    S.secrets = S.secrets || new WeakSet();
+    S.secrets = S.secrets || new Set();
     S.secrets.add(el);
     delete out.element.value;
   }

@@ -142,6 +142,7 @@ static const struct {
 	{ "enter", act_enter, false },
 	{ "key", act_key, false },
 	{ "script", act_script, false },
+	{ "shoot", act_shoot, false },
 	{ "done", act_done, false },
 };
 

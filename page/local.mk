@@ -20,6 +20,7 @@ page_libpage_a_SOURCES = \
 	page/priv.h \
 	page/recover.c \
 	page/script.c \
+	page/shot.c \
 	page/scripts.def \
 	page/scripts.h \
 	page/stable.c \
@@ -42,6 +43,7 @@ PAGE_JS = \
 	page/pagetype.js \
 	page/reach.js \
 	page/reader.js \
+	page/shot.js \
 	page/stable.js \
 	page/words.js
 EXTRA_DIST += $(PAGE_JS) page/embed.sh page/package.json \
@@ -71,6 +73,7 @@ page/scripts.c: $(PAGE_JS) page/embed.sh page/readability.stamp
 	    pageinfo=$(srcdir)/page/pageinfo.js \
 	    pagetype=$(srcdir)/page/pagetype.js \
 	    reader=$(srcdir)/page/reader.js \
+	    shot=$(srcdir)/page/shot.js \
 	    stable=$(srcdir)/page/stable.js \
 	    readability:=page/Readability.js >$@.tmp && mv $@.tmp $@
 

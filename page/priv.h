@@ -111,6 +111,8 @@ struct page_acting {
 	struct buf value;
 	struct buf element;
 	struct buf warnings;
+	bool jpeg;
+	struct buf shot;
 };
 
 struct page_frame;
@@ -153,6 +155,7 @@ struct page {
 	struct page_extract_options extract_opts;
 	struct page_load load;
 	struct page_acting act;
+	bool secret_used; /* one was filled in, in this page or one before */
 	struct page_flights flights;
 	struct page_frames frames; /* of other sites */
 	int nframes;

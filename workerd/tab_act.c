@@ -206,14 +206,63 @@ tab_info(lua_State *L)
 	return start(L, tab_check(L), PAGE_ACT_INFO, &o);
 }
 
+static int
+push_bytes(lua_State *L, void *arg)
+{
+	const struct outcome *o = arg;
+
+	if (o->result == NULL || o->status != PAGE_OK)
+		return tab_push_failure(L, o->status, o->message);
+	lua_pushlstring(L, o->result->json, o->result->len);
+	return 1;
+}
+
+/* The members of the table at index that the page's script knows. */
+static void
+push_shot_args(lua_State *L, int index)
+{
+	lua_createtable(L, 0, 2);
+	if (!lua_istable(L, index))
+		return;
+	lua_getfield(L, index, "fullPage");
+	lua_pushboolean(L, lua_toboolean(L, -1));
+	lua_setfield(L, -3, "fullPage");
+	lua_pop(L, 1);
+	lua_getfield(L, index, "mask");
+	lua_setfield(L, -2, "mask");
+}
+
+/* screenshot{fullPage=, mask=, format=, timeoutMs=} */
+static int
+tab_screenshot(lua_State *L)
+{
+	struct tab *tab = tab_check(L);
+	struct page_act_options o = act_options(L, 2);
+	const char *format = "png";
+
+	lua_settop(L, 2);
+	if (lua_istable(L, 2))
+		format = run_field(L, 2, "format", 8, "png", NULL);
+	o.jpeg = strcmp(format, "jpeg") == 0;
+	luaL_argcheck(L, o.jpeg || strcmp(format, "png") == 0, 2,
+	    "format is png or jpeg");
+	push_shot_args(L, 2);
+	lua_json_encode(L, -1);
+	o.args = lua_tolstring(L, -1, &o.args_len);
+	if (tab->page == NULL ||
+	    !page_act(tab->page, PAGE_ACT_SHOT, &o, tab_on_result, tab))
+		return tab_no_page(L);
+	return tab_await(L, tab, push_bytes);
+}
+
 void
 tab_act_open(lua_State *L)
 {
 	static const luaL_Reg methods[] = { { "click", tab_click },
 		{ "fill", tab_fill }, { "find", tab_find },
 		{ "info", tab_info }, { "press", tab_press },
-		{ "submit", tab_submit }, { "wait", tab_wait },
-		{ NULL, NULL } };
+		{ "screenshot", tab_screenshot }, { "submit", tab_submit },
+		{ "wait", tab_wait }, { NULL, NULL } };
 
 	luaL_setfuncs(L, methods, 0);
 }

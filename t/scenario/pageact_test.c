@@ -234,6 +234,70 @@ test_press(struct page *p)
 	is_int(key(p, NULL), PAGE_BAD_LOCATOR, "nothing");
 }
 
+/* The color of a pixel is not looked at, but a covered picture is another. */
+static void
+test_shot(struct page *p)
+{
+	static const unsigned char png[8] = { 0x89, 'P', 'N', 'G', '\r', '\n',
+		0x1a, '\n' };
+	static const char cover[] =
+	    "{\"mask\":[{\"mode\":\"selector\",\"selector\":\"select\"}]}";
+	struct page_act_options o = { .jpeg = true };
+	char *before;
+	size_t len;
+
+	visit_go(p, "/form", 0);
+	is_int(act(p, PAGE_ACT_SHOT, NULL, NULL, 0), PAGE_OK, "a picture");
+	ok(visit.json_len > 1000 && memcmp(visit.json, png, 8) == 0,
+	    "is a PNG");
+	len = visit.json_len;
+	before = malloc(len);
+	memcpy(before, visit.json, len);
+	is_int(
+	    act(p, PAGE_ACT_SHOT, cover, NULL, 0), PAGE_OK, "one with a box");
+	ok(visit.json_len != len || memcmp(visit.json, before, len) != 0,
+	    "is another");
+	is_int(act(p, PAGE_ACT_SHOT, NULL, NULL, 0), PAGE_OK, "the next");
+	ok(visit.json_len == len && memcmp(visit.json, before, len) == 0,
+	    "has no box");
+	free(before);
+	is_int(act(p, PAGE_ACT_SHOT, "{\"fullPage\":true}", NULL, 0), PAGE_OK,
+	    "all of the page");
+	is_int(act_with(p, PAGE_ACT_SHOT, o), PAGE_OK, "a JPEG");
+	ok((unsigned char)visit.json[0] == 0xff, "is one");
+}
+
+/* Two secrets of one length: their pictures and what is said are the same. */
+static void
+test_secret(struct page *p)
+{
+	static const char *const secrets[] = { "\"hunter2-AAAA\"",
+		"\"hunter2-WWWW\"" };
+	struct page_act_options o = { .args = SELECTOR("[name=u]"),
+		.secret = true };
+	char *shots[2] = { NULL, NULL };
+	size_t lens[2] = { 0, 0 };
+
+	o.args_len = strlen(o.args);
+	for (int i = 0; i < 2; i++) {
+		visit_go(p, "/form", 0);
+		o.value = secrets[i];
+		o.value_len = strlen(secrets[i]);
+		is_int(act_with(p, PAGE_ACT_FILL, o), PAGE_OK, "a secret");
+		ok(strstr(visit.json, "hunter") == NULL, "is not told");
+		act(p, PAGE_ACT_FIND, o.args, NULL, 0);
+		ok(strstr(visit.json, "hunter") == NULL, "nor found");
+		act(p, PAGE_ACT_SHOT, NULL, NULL, 0);
+		lens[i] = visit.json_len;
+		shots[i] = malloc(lens[i]);
+		memcpy(shots[i], visit.json, lens[i]);
+	}
+	ok(lens[0] == lens[1] && memcmp(shots[0], shots[1], lens[0]) == 0,
+	    "nor seen");
+	free(shots[0]);
+	free(shots[1]);
+}
+
 int
 main(void)
 {
@@ -256,6 +320,8 @@ main(void)
 		test_submit(p);
 		test_wait(p);
 		test_press(p);
+		test_shot(p);
+		test_secret(p);
 	}
 	visit_end();
 	return done_testing();

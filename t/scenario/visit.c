@@ -87,7 +87,12 @@ visit_on_result(struct page *p, const struct page_result *r, void *arg)
 	visit.status = r->status;
 	strlcpy(visit.message, r->message, sizeof(visit.message));
 	free(visit.json);
-	visit.json = r->json != NULL ? strndup(r->json, r->len) : NULL;
+	/* It may be a picture. */
+	visit.json = r->json != NULL ? malloc(r->len + 1) : NULL;
+	if (visit.json != NULL) {
+		memcpy(visit.json, r->json, r->len);
+		visit.json[r->len] = '\0';
+	}
 	visit.json_len = r->len;
 	visit.done = true;
 }
