@@ -7,6 +7,8 @@ workerd_libworkerd_a_SOURCES = \
 	workerd/describe.c \
 	workerd/describe.h \
 	workerd/items.c \
+	workerd/keep.c \
+	workerd/keep.h \
 	workerd/lua_json.c \
 	workerd/lua_json.h \
 	workerd/lua_view.c \
@@ -46,8 +48,6 @@ EXTRA_DIST += workerd/kit.lua workerd/prelude.lua
 pkglibexec_PROGRAMS += workerd/workerd
 workerd_workerd_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)
 workerd_workerd_SOURCES = \
-	workerd/keep.c \
-	workerd/keep.h \
 	workerd/start.c \
 	workerd/start.h \
 	workerd/warm.c \
