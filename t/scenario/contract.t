@@ -149,6 +149,88 @@ subtest 'answers of bounded length' => sub {
 		->{errorCode}, 'INVALID_PARAMETER', 'there is a least');
 };
 
+subtest 'what a key stands for' => sub {
+	my %o = (mode => 'async', idempotencyKey => 'key');
+	my $r = script($c, 'item', %o);
+	my $other = script($c, 'result', %o, template => 'fragile');
+	isnt($other->{runId}, $r->{runId}, 'one template only');
+	ok(!$other->{deduplicated}, 'the other gets a run of its own');
+	is(script($c, 'item', %o)->{runId}, $r->{runId}, 'still the first');
+	is(script($c, 'item', %o, speed => 1, idempotencyKey => 'new')
+		->{errorCode}, 'INVALID_PARAMETER', 'a refused submission');
+	is($c->run('scripted', { do => [1] }, { %o, idempotencyKey => 'new' })
+		->{errorCode}, 'INVALID_PARAMETER', 'and another');
+	$r = script($c, 'item', %o, idempotencyKey => 'new');
+	ok($r->{runId} && !$r->{deduplicated}, 'leave the key to the next');
+	$r = script($c, 'hold', %o, idempotencyKey => 'held');
+	is($c->call('run.cancel', { runId => $r->{runId} })->{status},
+		'canceled', 'a run is canceled');
+	my $again = script($c, 'hold', %o, idempotencyKey => 'held');
+	is($again->{runId}, $r->{runId}, 'it keeps its key');
+	is($again->{status}, 'canceled', 'and is answered as it is');
+	is(script($c, 'item', %o, idempotencyKey => $_)->{errorCode},
+		'INVALID_PARAMETER', 'a key of ' . length($_) . ' bytes')
+	    for '', 'x' x 257;
+	ok(script($c, 'item', %o, idempotencyKey => 'x' x 256)->{runId},
+		'a key of 256 bytes');
+};
+
+subtest 'pieces of an artifact' => sub {
+	my $r = script($c, 'item art', mode => 'sync');
+	my %of = map { $_->{kind} => $_ } @{ $c->call('artifact.list',
+		{ runId => $r->{runId} })->{artifacts} };
+	my $id = $of{extraction}{artifactId};
+	my $size = $of{extraction}{totalSize};
+	my $get = sub { $c->call('artifact.get',
+		{ artifactId => $id, @_ }) };
+	my $whole = $get->();
+
+	is_deeply([ sort keys %$whole ], [ sort qw(artifactId mimeType
+		totalSize offset length data complete) ], 'seven fields');
+	is_deeply([ @$whole{qw(offset length totalSize complete)} ],
+		[ 0, $size, $size, $BrowserTask::Client::true ], 'all of it');
+	my ($text, $at) = ('', 0);
+	while ($at < $size) {
+		my $p = $get->(offset => $at, limit => 5);
+		$text .= $p->{data};
+		$at += $p->{length};
+		is(!!$p->{complete}, $at == $size, "complete at $at");
+		last unless $p->{length};
+	}
+	is($text, $whole->{data}, 'piece by piece');
+	my $end = $get->(offset => $size);
+	is_deeply([ @$end{qw(offset length data complete)} ],
+		[ $size, 0, '', $BrowserTask::Client::true ], 'at its end');
+	is($get->(offset => $size + 1)->{errorCode}, 'INVALID_PARAMETER',
+		'behind its end');
+	is($get->(limit => $_)->{errorCode}, 'INVALID_PARAMETER',
+		"a limit of $_") for 0, 262145;
+	is($get->(limit => 262144)->{length}, $size, 'one of 262144');
+	is($get->(offset => -1)->{errorCode}, 'INVALID_PARAMETER',
+		'before its beginning');
+	is($c->call('artifact.get', { artifactId => 'art_x' })->{errorCode},
+		'ARTIFACT_NOT_FOUND', 'an id that is none');
+};
+
+subtest 'every answer about a run names it' => sub {
+	my $no = 'run_01ARZ3NDEKTSV4RRFFQ69G5FAV';
+	is($c->call($_, { runId => $no })->{runId}, $no, "$_: unknown")
+	    for qw(run.get run.cancel run.events run.follow run.unfollow
+	    artifact.list);
+	my $r = script($c, 'fail:EXECUTION_ERROR', mode => 'sync',
+		template => 'fragile');
+	is($c->call($_, { runId => $r->{runId} })->{runId}, $r->{runId},
+		"$_: ended") for qw(run.get run.cancel run.events run.follow
+		run.unfollow artifact.list);
+	is($c->call('run.events', { runId => $r->{runId}, limit => 0 })
+		->{runId}, $r->{runId}, 'a wrong request');
+	my $x = $c->call('run.cancel', { runId => $r->{runId} });
+	ok(defined $x->{success} && !$x->{success},
+		'an ended run: success is false');
+	ok($x->{reason} && !exists $x->{recoverHint},
+		'with a reason, no error');
+};
+
 $i->stop;
 is(left(5), '', 'no process is left');
 done_testing();
