@@ -43,6 +43,8 @@ static const struct launch_row {
 	    check_nothing },
 	[LAUNCH_SERVING] = { "SERVING", LINK(LAUNCH_FROM_SUPERVISORD), 0,
 	    check_nothing },
+	[LAUNCH_UNNEEDED] = { "UNNEEDED", LINK(LAUNCH_FROM_SUPERVISORD), 0,
+	    check_nothing },
 	[LAUNCH_READY] = { "READY", LINK(LAUNCH_TO_SUPERVISORD), 2,
 	    check_ready },
 	[LAUNCH_SANDBOX] = { "SANDBOX",

@@ -13,6 +13,7 @@
  *                             KILL            -
  *                             CHECK           -
  *                             SERVING         -
+ *                             UNNEEDED        -
  *                             WORKER          -
  *                             KILL_WORKER     -
  *                             FORGET          -
@@ -69,10 +70,8 @@
  * The statuses supervisord ends with when its state directory cannot be used,
  * or the system allows it too little: another start would find the same.
  */
-#define LAUNCH_EXIT_SYSTEM 71
-#define LAUNCH_EXIT_STORE  74
-/* Nobody needs it: the service ends with it. */
-#define LAUNCH_EXIT_IDLE     80
+#define LAUNCH_EXIT_SYSTEM   71
+#define LAUNCH_EXIT_STORE    74
 
 #define LAUNCH_MAGIC         0x6274736bU
 #define LAUNCH_VERSION       2
@@ -118,6 +117,7 @@ enum launch_type {
 	LAUNCH_SECRET_DROP,
 	LAUNCH_SECRET_GIVE,
 	LAUNCH_SECRET_FEED,
+	LAUNCH_UNNEEDED,
 	LAUNCH__MAX
 };
 

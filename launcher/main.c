@@ -161,6 +161,10 @@ on_message(void *arg, const struct launch_msg *m, int fd)
 		secrets_drop(in->secrets, &m->u.secret.run);
 		return 0;
 	}
+	if (m->type == LAUNCH_UNNEEDED) {
+		instance_stop(in, EXIT_STOPPED);
+		return 0;
+	}
 	if (m->type != LAUNCH_SERVING)
 		return cells_obey(in->cells, m);
 	in->serving = true;

@@ -113,14 +113,12 @@ process_forget(struct supervise *s)
 	s->pid = 0;
 }
 
-/* The launcher's exit code where there is no other start, else -1. */
+/* The launcher's exit code where another start is of no use, else 0. */
 static int
 final_code(const struct supervise *s, int status)
 {
 	if (!WIFEXITED(status))
-		return -1;
-	if (WEXITSTATUS(status) == LAUNCH_EXIT_IDLE)
-		return EXIT_STOPPED;
+		return 0;
 	if (WEXITSTATUS(status) == LAUNCH_EXIT_STORE) {
 		log_err("the state directory %s cannot be used: mend what "
 			"supervisord says above, or name another one with -s",
@@ -131,7 +129,7 @@ final_code(const struct supervise *s, int status)
 		log_err("supervisord cannot run here: mend what it says above");
 		return EXIT_SYSTEM;
 	}
-	return -1;
+	return 0;
 }
 
 static void
@@ -142,15 +140,13 @@ on_exit_of_it(evutil_socket_t fd, short what, void *arg)
 
 	if (waitpid(s->pid, &status, WNOHANG) != s->pid)
 		return;
-	if ((!s->stopping &&
-		!(WIFEXITED(status) &&
-		    WEXITSTATUS(status) == LAUNCH_EXIT_IDLE)) ||
-	    (s->stopping && status != 0 &&
+	if (!s->stopping ||
+	    (status != 0 &&
 		!(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM)))
 		log_end(status);
 	process_forget(s);
-	code = s->stopping ? -1 : final_code(s, status);
-	if (code != -1) {
+	code = s->stopping ? 0 : final_code(s, status);
+	if (code != 0) {
 		s->stopping = true;
 		s->cb->given_up(s->cb->arg, code);
 		return;

@@ -412,6 +412,12 @@ link_serving(struct link *l)
 	link_order_simple(l, LAUNCH_SERVING, 0);
 }
 
+void
+link_unneeded(struct link *l)
+{
+	link_order_simple(l, LAUNCH_UNNEEDED, 0);
+}
+
 static bool
 link_order_secret(struct link *l, enum launch_type type, uint32_t cell_id,
     const struct ulid *run)

@@ -68,5 +68,7 @@ void link_secret_give(struct link *, uint32_t cell_id, const struct ulid *run);
 void link_secret_drop(struct link *, const struct ulid *run);
 /* Tells the launcher that clients are being served. */
 void link_serving(struct link *);
+/* Nobody needs this service: the launcher is to end it. */
+void link_unneeded(struct link *);
 
 #endif

@@ -190,44 +190,36 @@ on_broken(void *arg)
 static void
 on_idle(struct sup *sup)
 {
-	sup_exit(sup, sup->exit_code);
+	sup_exit(sup, 0);
 }
 
 static void
 on_give_up(evutil_socket_t fd, short what, void *arg)
 {
 	log_warn("stopping: grace period is over");
-	struct sup *sup = arg;
-
-	sup_exit(sup, sup->exit_code);
+	sup_exit(arg, 0);
 }
 
 static void
-sup_stop(struct sup *sup, int code)
+on_signal(evutil_socket_t sig, short what, void *arg)
 {
 	struct timeval grace = { .tv_sec = STOP_GRACE_MS / 1000 };
+	struct sup *sup = arg;
 
 	if (sup->stopping)
 		return;
 	log_info("stopping");
 	sup->stopping = true;
 	spares_pump(sup);
-	sup->exit_code = code;
 	evtimer_add(program.give_up, &grace);
 	tasks_stop(sup->tasks);
 	tasks_on_idle(sup->tasks, on_idle);
 }
 
 static void
-on_signal(evutil_socket_t sig, short what, void *arg)
-{
-	sup_stop(arg, 0);
-}
-
-static void
 on_unneeded(struct sup *sup)
 {
-	sup_stop(sup, LAUNCH_EXIT_IDLE);
+	link_unneeded(sup->link);
 }
 
 /* Starting. */

@@ -71,6 +71,8 @@ $_->kill for @adapters;
 $_->wait for @adapters;
 ok wait_until(60, sub { reap_all(); !services() }),
     'it ends some time after the last of them';
+open my $log, '<', "$dir/xdg/browsertaskd.log" or die;
+is scalar(grep { /serving, epoch/ } <$log>), 1, '... at once, and for good';
 my $m = adapter(idle => 60000);
 my $r = $m->tool('get_task_run', { runId => $run })->{structuredContent};
 is $r->{runId}, $run, 'the next one has what the first one had';
