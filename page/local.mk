@@ -6,6 +6,8 @@ page_libpage_a_SOURCES = \
 	page/acting.h \
 	page/browser.c \
 	page/browser.h \
+	page/cookies.c \
+	page/cookies.h \
 	page/dialog.c \
 	page/flight.c \
 	page/frames.c \

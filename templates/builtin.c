@@ -9,6 +9,9 @@
 static const char batch_extract_pages[] = {
 #include "templates/batch_extract_pages.lua.inc"
 };
+static const char login_keep_session[] = {
+#include "templates/login_keep_session.lua.inc"
+};
 static const char multi_tab_compare[] = {
 #include "templates/multi_tab_compare.lua.inc"
 };
@@ -25,6 +28,8 @@ static const char submit_and_verify[] = {
 static const struct builtin table[] = {
 	{ "batch_extract_pages", batch_extract_pages,
 	    sizeof(batch_extract_pages) },
+	{ "login_keep_session", login_keep_session,
+	    sizeof(login_keep_session) },
 	{ "multi_tab_compare", multi_tab_compare, sizeof(multi_tab_compare) },
 	{ "paginated_extract", paginated_extract, sizeof(paginated_extract) },
 	{ "search_extract", search_extract, sizeof(search_extract) },

@@ -3,6 +3,7 @@
 # A new one is named here and in builtin.c.
 TEMPLATES = \
 	templates/batch_extract_pages.lua \
+	templates/login_keep_session.lua \
 	templates/multi_tab_compare.lua \
 	templates/paginated_extract.lua \
 	templates/search_extract.lua \
@@ -21,6 +22,7 @@ EXTRA_DIST += $(TEMPLATES) templates/embed.sh
 
 TEMPLATE_TESTS = \
 	t/scenario/compare.t \
+	t/scenario/login.t \
 	t/scenario/paginate.t \
 	t/scenario/search.t \
 	t/scenario/submit.t \

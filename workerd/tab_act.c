@@ -1,6 +1,6 @@
 /*
  * tab_act: what templates do with a page: find, click, fill, press, submit,
- * wait, info. Runs in workerd only. Locators and conditions go to the page's
+ * wait, info, pictures. Runs in workerd only. Locators and conditions go to the page's
  * script as they are, which says what is wrong with one; a value that is to be
  * filled in is never pushed, logged or named in an error.
  */
@@ -11,6 +11,7 @@
 
 #include "json/writer.h"
 #include "page/act.h"
+#include "page/cookies.h"
 #include "workerd/lua_json.h"
 #include "workerd/run.h"
 #include "workerd/secret.h"
@@ -255,14 +256,27 @@ tab_screenshot(lua_State *L)
 	return tab_await(L, tab, push_bytes);
 }
 
+/* cookies(): how many */
+static int
+tab_cookies(lua_State *L)
+{
+	struct tab *tab = tab_check(L);
+
+	if (tab->page == NULL ||
+	    !page_count_cookies(tab->page, tab_on_result, tab))
+		return tab_no_page(L);
+	return tab_await(L, tab, tab_push_evaluated);
+}
+
 void
 tab_act_open(lua_State *L)
 {
 	static const luaL_Reg methods[] = { { "click", tab_click },
-		{ "fill", tab_fill }, { "find", tab_find },
-		{ "info", tab_info }, { "press", tab_press },
-		{ "screenshot", tab_screenshot }, { "submit", tab_submit },
-		{ "wait", tab_wait }, { NULL, NULL } };
+		{ "cookies", tab_cookies }, { "fill", tab_fill },
+		{ "find", tab_find }, { "info", tab_info },
+		{ "press", tab_press }, { "screenshot", tab_screenshot },
+		{ "submit", tab_submit }, { "wait", tab_wait },
+		{ NULL, NULL } };
 
 	luaL_setfuncs(L, methods, 0);
 }

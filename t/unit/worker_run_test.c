@@ -15,6 +15,7 @@
 #include "json/tape.h"
 #include "page/act.h"
 #include "page/browser.h"
+#include "page/cookies.h"
 #include "page/page.h"
 #include "t/unit/tap.h"
 #include "templates/builtin.h"
@@ -212,6 +213,12 @@ page_act(struct page *page, enum page_action action,
 {
 	(void)action;
 	(void)o;
+	return page_eval(page, "", 0, NULL, 0, 0, cb, arg);
+}
+
+bool
+page_count_cookies(struct page *page, page_result_cb *cb, void *arg)
+{
 	return page_eval(page, "", 0, NULL, 0, 0, cb, arg);
 }
 

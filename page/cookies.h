@@ -1,0 +1,17 @@
+/*
+ * cookies: what a page's site has set.
+ */
+#ifndef PAGE_COOKIES_H
+#define PAGE_COOKIES_H
+
+#include <stdbool.h>
+
+#include "page/page.h"
+
+/*
+ * How many cookies the page and its frames send: the result is a number.
+ * Returns false, and calls nothing back, as the functions of page.h do.
+ */
+bool page_count_cookies(struct page *, page_result_cb *, void *arg);
+
+#endif
