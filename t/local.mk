@@ -21,6 +21,7 @@ dist_check_SCRIPTS += \
 	t/scenario/retention.t \
 	t/scenario/taskresult.t \
 	t/scenario/spares.t \
+	t/scenario/sessions.t \
 	t/scenario/wedged.t
 TESTS += \
 	t/regress/0001-refusals-say-how.t \
@@ -41,7 +42,19 @@ TESTS += \
 	t/scenario/retention.t \
 	t/scenario/taskresult.t \
 	t/scenario/spares.t \
+	t/scenario/sessions.t \
 	t/scenario/wedged.t
+
+# For sessions.t: a worker with templates of its own.
+check_PROGRAMS += t/scenario/keepworker
+t_scenario_keepworker_SOURCES = \
+	t/scenario/keepworker.c \
+	$(workerd_workerd_SOURCES)
+t_scenario_keepworker_LDADD = $(t_scenario_exampleworker_LDADD)
+t_scenario_keepworker_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)
+EXTRA_DIST += t/scenario/keeper.lua
+BUILT_SOURCES += t/scenario/keeper.lua.inc
+CLEANFILES += t/scenario/keeper.lua.inc
 
 SHORT_TESTS = \
 	$(filter t/regress/%,$(TESTS)) \
