@@ -13,6 +13,7 @@ bench_rows_LDADD = $(STORAGE_TEST_LIBS)
 
 EXTRA_DIST += \
 	bench/README.md \
+	bench/agents.mjs \
 	bench/batch.mjs \
 	bench/package-lock.json \
 	bench/package.json \
