@@ -135,16 +135,14 @@ cell_say_reaped(struct cell *c, int status)
 
 	launch_msg_init(&m, LAUNCH_REAPED, c->id);
 	r->status = status;
-	if (c->keep && c->killed) {
-		r->cause = LAUNCH_KILLED;
-	} else if (c->keep && c->browser_ended && c->worker_ended) {
-		r->cause = LAUNCH_BROWSER_ENDED;
-		r->status = c->browser_status;
-	} else if (c->worker_ended) {
+	if (c->worker_ended && !c->keep) {
 		r->cause = LAUNCH_WORKER_ENDED;
 		r->status = c->worker_status;
 	} else if (c->killed) {
 		r->cause = LAUNCH_KILLED;
+	} else if (c->worker_ended && c->browser_ended) {
+		r->cause = LAUNCH_BROWSER_ENDED;
+		r->status = c->browser_status;
 	} else if (!c->up) {
 		r->cause = LAUNCH_SPAWN_FAILED;
 		r->error = c->failed.error;

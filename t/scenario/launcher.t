@@ -386,6 +386,13 @@ sub test_kept {
 	is($t->expect(qr/^reaped 4/), 'reaped 4 9 killed 0 ', 'KILL ends all');
 	is(scalar(cells($i)), 0, 'and nothing is left');
 
+	$t->up(8, BROWSER | KEEP, profile => 'one');
+	$t->say('tell 8 exit 0');
+	$t->expect(qr/^worker_exited 8/);
+	kill 'KILL', cell($i);
+	is($t->expect(qr/^reaped 8/), 'reaped 8 9 cell died 0 ',
+	    'an idle one that is killed died');
+
 	# What a killed browser leaves must not stop the next one.
 	ok(-l "$dir/one/SingletonLock"
 	    || symlink('browsertask-2', "$dir/one/SingletonLock"),
