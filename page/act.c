@@ -212,7 +212,7 @@ act_on_world(struct page *p)
 	iov[n++] = SCRIPT_IOV(act);
 	iov[n++] = SCRIPT_LITERAL("return act(o)}\"}");
 	cdp_call(p->browser->cdp, p->session, "Runtime.callFunctionOn", iov, n,
-	    act_left_ms(p) + PAGE_INPUT_MS, act_on_told, p);
+	    act_left_ms(p) + p->act.input_ms, act_on_told, p);
 	if (p->act.secret)
 		explicit_bzero(head.data, head.cap);
 	buf_clear(&head);
@@ -448,6 +448,14 @@ act_take_popup(
 
 /* ---- the call ---- */
 
+static int
+act_clamp(int value, int min, int max)
+{
+	if (value < min)
+		return min;
+	return value < max ? value : max;
+}
+
 bool
 page_act(struct page *p, enum page_action action,
     const struct page_act_options *o, page_result_cb *cb, void *arg)
@@ -464,6 +472,7 @@ page_act(struct page *p, enum page_action action,
 	a->timeout_ms = o->timeout_ms > 0 ? o->timeout_ms : PAGE_ACT_TIMEOUT_MS;
 	if (action == PAGE_ACT_FIND && o->timeout_ms <= 0)
 		a->timeout_ms = 0;
+	a->input_ms = act_clamp(a->timeout_ms, PAGE_RECOVER_MS, PAGE_INPUT_MS);
 	a->end_ms = clock_mono_ms() + a->timeout_ms;
 	a->nav.timeout_ms = o->nav_timeout_ms;
 	a->nav.stable_timeout_ms = o->stable_timeout_ms;
@@ -476,7 +485,7 @@ page_act(struct page *p, enum page_action action,
 		buf_add(&a->value, o->value, o->value_len);
 	p->cb.result = cb;
 	page_begin(
-	    p, OP_ACT, a->timeout_ms + PAGE_INPUT_MS + PAGE_RECOVER_MS, arg);
+	    p, OP_ACT, a->timeout_ms + a->input_ms + PAGE_RECOVER_MS, arg);
 	if (a->args.failed || a->value.failed)
 		page_finish_later(
 		    p, PAGE_BAD_LOCATOR, "the argument is too large");

@@ -126,6 +126,7 @@ function setNative(el, value) {
 }
 
 async function fill(o) {
+  const began = now();
   const got = await find(o, fillable);
   const el = fieldOf(got.c.el);
   const out = remember(got, o.locator);
@@ -155,6 +156,8 @@ async function fill(o) {
   if (isCustom(el))
     throw new Refusal("operable", sayElement(el) + " is no field");
   selectAll(el);
+  if (!el.isConnected && o.timeoutMs > 0)
+    return fill(Object.assign(o, {timeoutMs: Math.max(0, o.timeoutMs - (now() - began))}));
   if (el.ownerDocument.activeElement !== el && el.getRootNode().activeElement !== el)
     throw new Refusal("operable", sayElement(el) + " does not take the focus");
   return Object.assign(out, {how: text === "" ? "erase" : "insert"});

@@ -35,7 +35,8 @@ act_on_done(struct cdp *cdp, const struct cdp_reply *r, void *arg)
 static void
 act_dispatch(struct page *p)
 {
-	struct timeval tv = { (PAGE_INPUT_MS + PAGE_RECOVER_MS) / 1000, 0 };
+	int ms = p->act.input_ms + PAGE_RECOVER_MS;
+	struct timeval tv = { ms / 1000, ms % 1000 * 1000 };
 
 	p->act.sent = true;
 	event_add(p->deadline, &tv);

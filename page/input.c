@@ -45,7 +45,7 @@ input_mouse(
 	struct iovec iov = { params, (size_t)len };
 
 	cdp_call(p->browser->cdp, p->session, "Input.dispatchMouseEvent", &iov,
-	    1, PAGE_INPUT_MS, cb, cb != NULL ? p : NULL);
+	    1, p->act.input_ms, cb, cb != NULL ? p : NULL);
 }
 
 void
@@ -65,7 +65,7 @@ input_text(struct page *p, const void *json, size_t len, cdp_reply_cb *cb)
 		{ (void *)(uintptr_t)json, len }, SCRIPT_LITERAL("}") };
 
 	cdp_call(p->browser->cdp, p->session, "Input.insertText", iov, 3,
-	    PAGE_INPUT_MS, cb, p);
+	    p->act.input_ms, cb, p);
 }
 
 static const char *
@@ -151,7 +151,7 @@ input_send_key(struct page *p, const char *type, const struct key *key,
 				   : key->text,
 	    with_text ? "\"" : "");
 	cdp_call(p->browser->cdp, p->session, "Input.dispatchKeyEvent", &iov, 1,
-	    PAGE_INPUT_MS, cb, cb != NULL ? p : NULL);
+	    p->act.input_ms, cb, cb != NULL ? p : NULL);
 }
 
 void

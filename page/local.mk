@@ -247,6 +247,19 @@ t_scenario_pageact_test_LDADD = $(PAGE_TEST_LIBS)
 TESTS += t/scenario/pageact_test
 EXTRA_DIST += t/pageact
 
+check_PROGRAMS += t/scenario/pagefill_test
+t_scenario_pagefill_test_SOURCES = \
+	cell/flags.c \
+	t/scenario/live.c \
+	t/scenario/live.h \
+	t/scenario/pagefill_test.c \
+	t/scenario/visit.c \
+	t/scenario/visit.h \
+	t/unit/tap.h
+t_scenario_pagefill_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/t/scenario
+t_scenario_pagefill_test_LDADD = $(PAGE_TEST_LIBS)
+TESTS += t/scenario/pagefill_test
+
 check_PROGRAMS += t/scenario/pagefind_test
 t_scenario_pagefind_test_SOURCES = \
 	cell/flags.c \

@@ -92,6 +92,7 @@ struct page_acting {
 	enum page_action action;
 	const char *step; /* that is under way inside the page */
 	int timeout_ms;
+	int input_ms; /* what the page may take for an input */
 	int64_t end_ms;
 	struct page_nav_options nav;
 	bool secret;
