@@ -45,9 +45,10 @@ send_begin(struct task *t, bool state)
 }
 
 /*
- * What a browser of the session had that is no more; empty when the browser
- * lives or there is nothing. A state that cannot be read is told and done
- * without: most of it is in the profile, too.
+ * What the session's sites keep, as the run before left it; empty when there is
+ * nothing. A browser that lives knows it, but the worker's next export does not
+ * know the origins that only earlier runs visited. A state that cannot be read
+ * is told and done without: most of it is in the profile, too.
  */
 static void
 read_state(struct task *t, struct buf *ret)
@@ -57,7 +58,7 @@ read_state(struct task *t, struct buf *ret)
 	size_t len;
 	int fd;
 
-	if (!t->keep || worker_is_takeover(t->worker))
+	if (!t->keep)
 		return;
 	err = session_state_open(t->sup->store, &t->rec.session, &fd, &len);
 	if (err == STORE_OK) {
