@@ -235,9 +235,13 @@ is_json(const uint8_t *p, size_t len)
 {
 	struct json_limits limits = { JSON_BYTES_MAX, JSON_DEPTH };
 	struct json_doc *doc = NULL;
+	size_t at = 0;
 	bool good;
 
-	if (len == 0 || strchr("{[\"", *p) == NULL || *p == '\0')
+	while (at < len && memchr(" \t\r\n", p[at], 4) != NULL)
+		at++;
+	/* Most texts are none, which shows at once. */
+	if (at == len || memchr("{[\"-0123456789", p[at], 14) == NULL)
 		return false;
 	good = json_parse(p, len, &limits, JSON_BORROW, &doc, NULL);
 	json_doc_free(&doc);

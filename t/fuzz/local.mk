@@ -171,3 +171,18 @@ fuzz-smoke: $(fuzz_programs) $(check_DATA)
 	srcdir='$(abs_top_srcdir)' builddir='$(abs_top_builddir)' \
 	    $(top_srcdir)/t/fuzz/smoke $(FUZZ_TARGETS)
 .PHONY: fuzz-smoke
+
+FUZZ_TARGETS += redact
+fuzz_programs += t/fuzz/redact_fuzz
+t_fuzz_redact_fuzz_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)
+t_fuzz_redact_fuzz_SOURCES = t/fuzz/fuzz_redact.c
+t_fuzz_redact_fuzz_LDFLAGS = $(fuzz_link_flags)
+t_fuzz_redact_fuzz_LDADD = workerd/libworkerd.a templates/libtemplates.a \
+	ipc/libipc.a json/libjson.a model/libmodel.a common/libcommon.a \
+	$(LUA_LIBS) $(NETTLE_LIBS) $(EVENT_LIBS) $(MSGPACK_LIBS) $(PCRE2_LIBS) \
+	$(BSD_LIBS)
+check_PROGRAMS += t/fuzz/redact_replay
+t_fuzz_redact_replay_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)
+t_fuzz_redact_replay_SOURCES = t/fuzz/fuzz_redact.c $(replay_sources)
+t_fuzz_redact_replay_LDADD = $(t_fuzz_redact_fuzz_LDADD)
+TESTS += t/fuzz/redact_replay

@@ -293,7 +293,8 @@ test_texts(void)
 	expect("Basic bWU6aHVudGVyMg==", "Basic bWU6[secret]g==");
 	expect("eGh1bnRlcjJ4", "eG[secret]J4");
 	expect("eHhodW50ZXIy", "eHh[secret]");
-	expect("1234567", "[secret]567");
+	expect("x1234567", "x[secret]567");
+	expect(" 1234 ", " \"[secret]\" ");
 }
 
 static void
