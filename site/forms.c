@@ -113,7 +113,7 @@ static void
 hex_of(const char *text, char ret[2 * USER_MAX + 1])
 {
 	ret[0] = '\0';
-	for (size_t i = 0; text[i] != '\0' && i < USER_MAX; i++)
+	for (size_t i = 0; i < USER_MAX && text[i] != '\0'; i++)
 		snprintf(
 		    ret + 2 * i, 3, "%02x", (unsigned)(unsigned char)text[i]);
 }

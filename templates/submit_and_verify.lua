@@ -14,8 +14,13 @@ local field = kit.object({
 		description = "What to fill in: a text, the label or value of "
 			.. "an option, a date as 2026-11-30, true or false "
 			.. "for a box to tick." },
+	secret = { type = "string", minLength = 1, maxLength = 4096,
+		writeOnly = true, description = "A text to fill in that "
+			.. "nobody may see, in place of value: it is not "
+			.. "stored and appears in nothing that is." },
 	locator = kit.locator("Where the field is."),
-}, { "name", "value" }, "One field of the form.")
+}, { "name" }, "One field of the form, with a value or a secret.")
+field.oneOf = { { required = { "value" } }, { required = { "secret" } } }
 
 local template = {
 	id = "submit_and_verify",
@@ -23,8 +28,8 @@ local template = {
 	name = "Fill in a form and verify",
 	description = "Opens a page, fills in up to 20 fields, sends the form "
 		.. "once, and checks by a condition whether it worked. Every "
-		.. "field can be named as a person would name it. Do not use "
-		.. "it for passwords; login_keep_session keeps those secret.",
+		.. "field can be named as a person would name it. To sign "
+		.. "in, login_keep_session is better.",
 	inputs = kit.object({
 		startUrl = kit.url("The page with the form."),
 		fields = { type = "array", minItems = 1, maxItems = MAX_FIELDS,
@@ -106,7 +111,11 @@ end
 
 local function fill(tab, entry)
 	local target = kit.target(entry.locator, "field", entry.name)
-	local done, err = tab:fill(target, entry.value)
+	local value = entry.value
+	if value == nil then
+		value = entry.secret
+	end
+	local done, err = tab:fill(target, value)
 
 	if not done then
 		error(about(err, entry.name), 0)
@@ -155,6 +164,9 @@ function template.run(ctx)
 		matched, err = verify(tab, inputs.successIndicator)
 		if err then
 			ctx:warn("not verified: " .. err.message)
+			ctx:artifact { kind = "screenshot",
+				mime = "image/png", name = "page.png",
+				data = kit.must(tab:screenshot {}) }
 			result.success, result.error = false, kit.error(err)
 		end
 		result.finalPage, result.pageInfo, result.content =

@@ -90,6 +90,7 @@ subtest 'a form that is not right' => sub {
 	is($r->{result}{error}{cause}, 'ACTION_TIMEOUT', 'with an error');
 	like($json->encode($r->{result}{content}), qr/look at terms again/,
 		'and what the page says about it');
+	ok(artifact_of($r, 'screenshot'), 'and how it looks');
 	is_deeply($r->{result}{summary},
 		{ total => 2, succeeded => 1, failed => 1 }, 'one of two');
 	ok(!{ $site->fetched }->{'/echo'}, 'nothing was sent');
@@ -114,6 +115,31 @@ subtest 'other forms' => sub {
 		'and says so');
 };
 
+subtest 'a secret' => sub {
+	my $secret = join '', map { ('a' .. 'z')[ rand 26 ] } 1 .. 24;
+	my $r = task($c, 'submit_and_verify', {
+		startUrl => $site->url('/try/form-script'),
+		fields => [ { name => 'message', secret => $secret } ],
+		submit => named('send'), successIndicator => {
+			type => 'textIncludes', value => 'was sent' } });
+	ok($r->{result}{success}, 'is filled in') or diag explain $r;
+	result_fits($c, $r);
+	$r = task($c, 'submit_and_verify', {
+		startUrl => $site->url('/try/form'),
+		fields => [ (map { { name => $_->[0], value => $_->[1],
+			$_->[2] ? (locator => $_->[2]) : () } }
+			@order[ 0 .. 4, 7 ]),
+			{ name => 'Remarks', secret => $secret } ],
+		submit => named('Order now'), successIndicator => {
+			type => 'textIncludes', value => 'Thank you' } });
+	ok($r->{result}{success}, 'and on a page that tells it')
+	    or diag explain $r;
+	like(got($r), qr/remarks\s*\[secret\]/, 'is not told on');
+	unlike($json->encode($r), qr/\Q$secret\E/, 'in the run');
+	isnt(system('grep', '-rqsa', $secret, $i->state_dir), 0,
+		'nor below the state directory');
+};
+
 subtest 'what is not there, what is refused' => sub {
 	$site->reset;
 	my $r = form('/try/form', [ [ 'Your name', 'x' ],
@@ -128,7 +154,8 @@ subtest 'what is not there, what is refused' => sub {
 	for my $bad ([], [ { name => 'x' } ], [ { value => 'x' } ],
 		[ ({ name => 'x', value => 'y' }) x 21 ],
 		[ { name => 'x', value => undef } ],
-		[ { name => 'x', value => 'y', secret => 'z' } ]) {
+		[ { name => 'x', value => 'y', secret => 'z' } ],
+		[ { name => 'x', colour => 'y' } ]) {
 		$r = task($c, 'submit_and_verify', { %good, fields => $bad });
 		is($r->{errorCode}, 'INVALID_PARAMETER',
 			'refused: ' . substr $json->encode($bad), 0, 50);
