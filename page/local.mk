@@ -3,6 +3,7 @@ noinst_LIBRARIES += page/libpage.a
 page_libpage_a_SOURCES = \
 	page/act.c \
 	page/act.h \
+	page/act_events.c \
 	page/acting.h \
 	page/browser.c \
 	page/browser.h \
