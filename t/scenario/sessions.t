@@ -385,6 +385,33 @@ subtest 'time' => sub {
 	$i->stop;
 };
 
+# The template that is for it, and a server that knows who is signed in.
+subtest 'a login' => sub {
+	my $demo = BrowserTask::Scenario::Site->new;
+	$i = BrowserTask::Harness->new->start;
+	$c = client($i);
+	my $r = run_in($c, undef, 'login_keep_session',
+		startUrl => $demo->url('/try/login'),
+		credentials => { username => 'ada', password => 'secret-ada' });
+	is($r->{result}{loginState}, 'authenticated', 'is kept')
+	    or diag explain $r;
+	my $title = sub {
+		my $r = run_in($c, $_[0], 'batch_extract_pages',
+			urls => [ $demo->url('/account/member') ]);
+		return $r->{result}{items}[0]{title} // explain $r;
+	};
+	my $page = $title->($r->{sessionId});
+	is($page, 'Your account', 'for runs of other templates');
+	isnt($title->(undef), $page, 'but not for other sessions');
+	$i->stop('KILL');
+	left(10, $site, $demo->{pid});
+	$i->start;
+	$c = client($i);
+	is($title->($r->{sessionId}), $page, 'after kill -9 of all, too');
+	$i->stop;
+	$demo->stop;
+};
+
 kill KILL => $site;
 waitpid $site, 0;
 undef $site;
