@@ -16,6 +16,7 @@
 #define VERSION_MS 15000
 #define TRY_MS     30000
 #define ANSWER     "<p>it answers</p>"
+#define ADDRESS    "data:text/html," ANSWER
 
 static int
 remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
@@ -43,8 +44,7 @@ try_browser(struct doctor *d, const char *path, const char *version)
 	const char *tmp = getenv("TMPDIR");
 	char profile[256], option[300];
 	const char *const args[] = { "--headless", "--disable-gpu",
-		"--no-first-run", option, "--dump-dom",
-		"data:text/html," ANSWER, NULL };
+		"--no-first-run", option, "--dump-dom", ADDRESS, NULL };
 	int64_t began = clock_mono_ms();
 	char text[512] = "";
 	int status = 0, error;
