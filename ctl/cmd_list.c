@@ -24,6 +24,7 @@ struct listing {
 	bool users;         /* of several: a column for them */
 	bool short_of_room; /* which leaves none for the time they took */
 	int64_t total;
+	bool total_is_more;          /* there are more than that */
 	char cursor[IPC_ID_MAX + 1]; /* of what follows; "" at the end */
 };
 
@@ -280,14 +281,14 @@ take_page(struct listing *l, struct json_val answer)
 	json_str_copy(
 	    json_obj_get(answer, "nextCursor"), l->cursor, sizeof(l->cursor));
 	json_get_int64(json_obj_get(answer, "total"), &l->total);
+	json_get_bool(json_obj_get(answer, "totalIsMore"), &l->total_is_more);
 }
 
 static void
 print_listing(const struct listing *l)
 {
 	size_t rows = table_rows(l->table);
-	bool timed = l->ctl->opt[OPT_SINCE] != NULL ||
-	    l->ctl->opt[OPT_UNTIL] != NULL || l->ctl->opt[OPT_CURSOR] != NULL;
+	bool part = l->ctl->opt[OPT_CURSOR] != NULL;
 
 	if (rows > 0)
 		table_print(l->table, stdout, (size_t)l->ctl->columns,
@@ -295,10 +296,11 @@ print_listing(const struct listing *l)
 	fflush(stdout);
 	if (rows == 0)
 		fprintf(stderr, "no runs\n");
-	else if (l->cursor[0] != '\0' && timed)
+	else if (l->cursor[0] != '\0' && part)
 		fprintf(stderr, "%zu runs, and there are more\n", rows);
 	else if (l->cursor[0] != '\0')
-		fprintf(stderr, "%zu of %" PRId64 " runs\n", rows, l->total);
+		fprintf(stderr, "%zu of %s%" PRId64 " runs\n", rows,
+		    l->total_is_more ? "more than " : "", l->total);
 	if (l->cursor[0] != '\0')
 		ctl_hint("--all shows all, --cursor %s those that follow",
 		    l->cursor);

@@ -203,6 +203,10 @@ is json('runs', '-n', 5)->{nextCursor}, undef, 'a page that just fits';
 ($rc, $out, $err) = ctl('runs', '--limit', 3);
 like $err, qr/^3 of 5 runs\nhint: .*--cursor \Q$newest[2]\E/,
     'people are told how to go on';
+($rc, $out, $err) = ctl('runs', '--since', '1h', '-n', 2);
+like $err, qr/^2 of 5 runs\n/, '... also of a time';
+($rc, $out, $err) = ctl('runs', '-n', 1, '-c', $newest[0]);
+like $err, qr/^1 runs, and there are more\n/, '... not behind a cursor';
 ($rc, $out) = ctl('runs', '--all', '-n', 2);
 is_deeply [ $out =~ /^(run_\w+)/mg ], \@newest, '--all follows the cursor';
 ($rc, $out) = ctl('runs', '--all', '-n', 2, '--json');
