@@ -51,7 +51,7 @@ sub test_call {
 			. 'batch_extract_pages is served in version 1.0.0, '
 			. 'not 9.9.9' ],
 		[ { sessionId => 'sess_x' }, 'SESSION_NOT_FOUND',
-			'no session of that id is kept' ],
+			'sessionId is not of the form sess_ and 26 characters' ],
 		[ { templateId => '' }, undef,
 			$bytes->('templateId', 0, '1 to 64') ],
 		[ { templateId => 'x' x 65 }, undef,
