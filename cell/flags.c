@@ -10,11 +10,13 @@
 enum {
 	SHELL = 1 << 0,
 	FULL = 1 << 1,
-	TEXT = 1 << 2
+	TEXT = 1 << 2,
+	KEEP = 1 << 3
 };
 
 static const struct flag_row {
-	unsigned int when; /* SHELL, FULL; with TEXT only in text-only runs */
+	unsigned int when; /* SHELL, FULL; with TEXT only in text-only runs,
+			      with KEEP only with a kept profile */
 	const char *arg;
 } flag_rows[] = {
 	/* The pipe on 3 and 4 is the only way in: no debugging port. */
@@ -46,6 +48,12 @@ static const struct flag_row {
 	/* Fatal errors only: the rest is noise, and may quote pages. */
 	{ SHELL | FULL, "--enable-logging=stderr" },
 	{ SHELL | FULL, "--log-level=3" },
+	/*
+	 * In memory, with all else that a kept profile need not keep: pages as
+	 * they came, with what a form had put into their address.
+	 */
+	{ SHELL | FULL | KEEP, "--disk-cache-dir=/tmp/browsertask-cache" },
+	{ SHELL | FULL | KEEP, "--disk-cache-size=67108864" },
 	/* No key ring, no crash dumps, no hidden pages of the interface. */
 	{ SHELL | FULL, "--disable-breakpad" },
 	{ SHELL | FULL, "--password-store=basic" },
@@ -85,6 +93,9 @@ flags_fill(enum launch_browser kind, uint32_t spawn_flags, const char *dir,
 			continue;
 		if ((flag_rows[i].when & TEXT) != 0 &&
 		    (spawn_flags & SPAWN_TEXT_ONLY) == 0)
+			continue;
+		if ((flag_rows[i].when & KEEP) != 0 &&
+		    (spawn_flags & SPAWN_KEEP) == 0)
 			continue;
 		argv[n++] = flag_rows[i].arg;
 	}

@@ -78,7 +78,7 @@ mcp-clients: $(MCP_CLIENTS)
 	@cd t/mcp && $(NPM) ci --ignore-scripts --no-audit --no-fund
 .PHONY: mcp-clients
 
-# A worker that has a template for secrets.t and no other.
+# A worker that has templates for secrets.t and no others.
 check_PROGRAMS += t/scenario/secretworker
 t_scenario_secretworker_SOURCES = \
 	t/scenario/secretworker.c \
@@ -89,8 +89,13 @@ t_scenario_secretworker_LDADD = workerd/libworkerd.a page/libpage.a \
 	$(MSGPACK_LIBS) $(PCRE2_LIBS) $(BSD_LIBS)
 t_scenario_secretworker_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)
 t/scenario/canary.lua.inc: templates/embed.sh
-BUILT_SOURCES += t/scenario/canary.lua.inc
-CLEANFILES += t/scenario/canary.lua.inc
+t/scenario/canary_kept.lua: t/scenario/canary.lua
+	$(AM_V_GEN)$(MKDIR_P) t/scenario && \
+	    sed 's/id = "canary",/id = "canary_kept", keepsSession = true,/' \
+	    $(srcdir)/t/scenario/canary.lua >$@.tmp && mv $@.tmp $@
+BUILT_SOURCES += t/scenario/canary.lua.inc t/scenario/canary_kept.lua.inc
+CLEANFILES += t/scenario/canary.lua.inc t/scenario/canary_kept.lua \
+	t/scenario/canary_kept.lua.inc
 EXTRA_DIST += t/scenario/canary.lua
 dist_check_SCRIPTS += t/scenario/secrets.t
 TESTS += t/scenario/secrets.t

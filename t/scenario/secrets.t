@@ -4,7 +4,7 @@
 # programs and the real browser; the worker has one template, canary.lua.
 use strict;
 use warnings;
-no warnings "portable";
+no warnings 'portable';
 use BrowserTask::Harness;
 use BrowserTask::Scenario;
 use File::Find ();
@@ -20,6 +20,7 @@ my $json = JSON::PP->new->utf8->canonical->allow_nonref;
 my $ascii = JSON::PP->new->ascii->allow_nonref;
 my @canaries;    # characters
 my $heard = '';  # all that clients were told
+my $template = 'canary';
 
 binmode Test::More->builder->$_, ':utf8' for qw(output failure_output);
 
@@ -139,6 +140,8 @@ sub found_on_disk {
 	my ($i) = @_;
 	my (@found, $n);
 
+	# Some vanish while they are looked for.
+	no warnings 'File::Find';
 	File::Find::find({ no_chdir => 1, wanted => sub {
 		return if -l $_ || !-f _;
 		$n++;
@@ -197,7 +200,7 @@ sub call {
 
 sub submit {
 	my ($c, $login, $how, %options) = @_;
-	return call($c, 'run.submit', { templateId => 'canary',
+	return call($c, 'run.submit', { templateId => $template,
 		inputs => { url => $url, how => $how, login => $login },
 		options => { mode => 'async', %options } });
 }
@@ -297,6 +300,27 @@ sub test_deaths {
 	}
 }
 
+# The profile of a session that is kept is on a disk.
+sub test_kept {
+	my ($i, $c) = @_;
+
+	$template = 'canary_kept';
+	my $run = submit($c, secrets(), 'end')->{runId};
+	my $r = ended($c, $run);
+	is($r->{status}, 'succeeded', 'a run with a session to keep');
+	all_of($c, $run);
+	no_trace($i, 'its cell lives');
+	$template = 'canary';
+	my $answer = call($c, 'run.submit', { templateId => $template,
+		sessionId => $r->{sessionId}, inputs => { url => $url,
+		how => 'end', login => secrets() },
+		options => { mode => 'async' } });
+	is(ended($c, $answer->{runId})->{status}, 'succeeded',
+	    'the next one in it gets its own secrets');
+	all_of($c, $answer->{runId});
+	no_trace($i, 'two runs in one session');
+}
+
 sub test_refusals {
 	my ($i, $c) = @_;
 	my $login = secrets();
@@ -314,7 +338,7 @@ sub test_refusals {
 	    'nor is its length told');
 	like($message->({ password => { secretRef => 'x' } }),
 	    qr/secretRef/, 'a reference is refused');
-	like(call($c, 'run.submit', { templateId => 'canary', inputs => {
+	like(call($c, 'run.submit', { templateId => $template, inputs => {
 		url => { secret => 0 }, login => $login } })->{message},
 	    qr/stands for a secret value/, 'so is a made-up placeholder');
 	is(submit($c, { %$login, pasword => 'x' }, 'end')->{message},
@@ -372,7 +396,7 @@ for my $mode (modes()) {
 	my $i = instance($mode);
 	my $c = client($i);
 	for my $test ([ end => \&test_end ], [ fail => \&test_fail ],
-	    [ deaths => \&test_deaths ], [ refusals => \&test_refusals ],
+	    [ deaths => \&test_deaths ], [ kept => \&test_kept ], [ refusals => \&test_refusals ],
 	    [ key => \&test_key ], [ memory => \&test_memory ]) {
 		subtest "$mode: $test->[0]" => sub { $test->[1]->($i, $c) };
 	}

@@ -1,6 +1,7 @@
 /*
- * secretworker: the templates of a workerd that has only canary.lua. Linked in
- * the place of templates/, for secrets.t.
+ * secretworker: the templates of a workerd that has only canary.lua, once as it
+ * is and once with a session that is kept. Linked in the place of templates/,
+ * for secrets.t.
  */
 #include <string.h>
 
@@ -10,17 +11,28 @@ static const char canary_text[] = {
 #include "t/scenario/canary.lua.inc"
 };
 
-static const struct builtin table = { "canary", canary_text,
-	sizeof(canary_text) };
+static const char kept_text[] = {
+#include "t/scenario/canary_kept.lua.inc"
+};
+
+static const struct builtin table[] = {
+	{ "canary", canary_text, sizeof(canary_text) },
+	{ "canary_kept", kept_text, sizeof(kept_text) },
+};
+
+#define TEMPLATES (sizeof(table) / sizeof(table[0]))
 
 const struct builtin *
 builtin_at(size_t i)
 {
-	return i == 0 ? &table : NULL;
+	return i < TEMPLATES ? &table[i] : NULL;
 }
 
 const struct builtin *
 builtin_template(const char *id)
 {
-	return strcmp(table.id, id) == 0 ? &table : NULL;
+	for (size_t i = 0; i < TEMPLATES; i++)
+		if (strcmp(table[i].id, id) == 0)
+			return &table[i];
+	return NULL;
 }

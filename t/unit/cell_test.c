@@ -48,6 +48,11 @@ test_flags(void)
 	flags_fill(LAUNCH_BROWSER_SHELL, SPAWN_BROWSER | SPAWN_TEXT_ONLY, "/p",
 	    dir_arg, argv);
 	ok(has("--blink-settings=imagesEnabled=false"), "or not");
+	ok(!any_starts("--disk-cache"), "a fresh profile is in memory");
+	flags_fill(LAUNCH_BROWSER_SHELL, SPAWN_BROWSER | SPAWN_KEEP, "/p",
+	    dir_arg, argv);
+	ok(has("--disk-cache-dir=/tmp/browsertask-cache"),
+	    "of a kept one the cache is");
 	flags_fill(LAUNCH_BROWSER_FULL, SPAWN_BROWSER, "/p", dir_arg, argv);
 	ok(has("--headless") && has("--no-startup-window"), "full Chromium");
 }
