@@ -6,6 +6,7 @@ local json, kit = ...
 local FIELDS = { "title", "elementCount", "topSections" }
 local MAX_URLS = 10
 local SECTION_BYTES = 400
+local DIFF_BYTES = 100
 local nullable = kit.nullable
 
 local snapshot = {
@@ -38,7 +39,8 @@ local diff = {
 		same = nullable("boolean", "Whether all pages that were read "
 			.. "agree; null if less than two were."),
 		values = { type = "array", description = "What each page has, "
-			.. "in the order of urls; null if it was not read." },
+			.. "in the order of urls, sections shortened; null if it was "
+		.. "not read." },
 		delta = { type = "integer", description = "elementCount: the "
 			.. "largest less the smallest." },
 		changedPositions = { type = "array",
@@ -147,13 +149,13 @@ local function facts_of(doc, wanted)
 	return facts
 end
 
-local function short_sections(sections)
+local function short_sections(sections, max)
 	if not sections then
 		return nil
 	end
 	local short = json.array {}
 	for i, text in ipairs(sections) do
-		short[i] = kit.cut(text, SECTION_BYTES)
+		short[i] = kit.cut(text, max)
 	end
 	return short
 end
@@ -166,7 +168,8 @@ local function make_snapshot(null, page)
 		status = nav and nav.status or null,
 		title = kit.cut(facts.title, 1024) or null,
 		elementCount = facts.elementCount or null,
-		topSections = short_sections(facts.topSections) or null,
+		topSections = short_sections(facts.topSections, SECTION_BYTES)
+			or null,
 		success = page.err == nil,
 		error = page.err and kit.error(page.err) or nil,
 	}
@@ -206,13 +209,23 @@ function compare.topSections(list)
 	return { same = #changed == 0, changedPositions = changed }
 end
 
-local function make_diff(null, field, pages, snapshots, rules)
+-- The value in a list of values: as in the snapshot, sections shorter.
+local function diff_value(field, fact)
+	if field == "topSections" then
+		return short_sections(fact, DIFF_BYTES)
+	elseif field == "title" then
+		return kit.cut(fact, 1024)
+	end
+	return fact
+end
+
+local function make_diff(null, field, pages, rules)
 	local known, values = {}, json.array {}
 
 	for i, page in ipairs(pages) do
 		local fact = page.facts and page.facts[field]
 		known[#known + 1] = fact
-		values[i] = fact and snapshots[i][field] or null
+		values[i] = fact and diff_value(field, fact) or null
 	end
 	local result = #known < 2 and { same = null }
 		or compare[field](known, rules)
@@ -290,8 +303,7 @@ local function compare_pages(ctx, pages, rules)
 		good = good + (page.err and 0 or 1)
 	end
 	for i, field in ipairs(rules.fields) do
-		result.diffs[i] = make_diff(ctx.null, field, pages,
-			result.snapshots, rules)
+		result.diffs[i] = make_diff(ctx.null, field, pages, rules)
 		different = different + (result.diffs[i].same and 0 or 1)
 	end
 	if good < 2 then

@@ -172,6 +172,9 @@ function kit.error(err)
 		message = kit.cut(err.message, 1024) }
 end
 
+-- A part of an address is another address.
+local WHOLE = { url = true, href = true, src = true }
+
 local function halve(value)
 	local cut = false
 
@@ -189,7 +192,7 @@ local function halve(value)
 	for key, member in pairs(value) do
 		local less, was_cut = halve(member)
 
-		if was_cut then
+		if was_cut and not WHOLE[key] then
 			value[key] = less
 			cut = true
 		end

@@ -25,6 +25,7 @@
 #include "templates/builtin.h"
 #include "workerd/describe.h"
 #include "workerd/lua_json.h"
+#include "workerd/program.h"
 #include "workerd/vm.h"
 
 static const struct vm_limits small = { 2 << 20, 3000000, 3000000 };
@@ -336,6 +337,74 @@ test_json(void)
 	lua_ok("assert(json.encode('\\xff') == '\"\\u{fffd}\"')");
 }
 
+#define KIT "local json, kit = select(1, ...) "
+
+static int
+run_program(lua_State *L)
+{
+	lua_json_open(L);
+	program_push(L, lua_touserdata(L, 1));
+	return 0;
+}
+
+/* The text is a template's, which has json and kit. */
+static void
+kit_ok(const char *text)
+{
+	struct builtin t = { "kit_test", text, strlen(text) };
+	struct vm *vm = vm_new(&small);
+	char why[300] = "";
+
+	if (!ok(vm_protect(vm, run_program, &t, why, sizeof(why)), "%.60s",
+		text + strlen(KIT)))
+		printf("#   %s\n", why);
+	vm_free(&vm);
+}
+
+static void
+test_kit(void)
+{
+	kit_ok(KIT "assert(kit.cut('abc', 3) == 'abc' and kit.cut('abc', 2) "
+		   "== 'ab' and kit.cut(nil, 1) == nil)");
+	kit_ok(
+	    KIT "local s = 'a\\u{00e9}\\u{4e2d}' assert(kit.cut(s, 2) == 'a' "
+		"and kit.cut(s, 3) == 'a\\u{00e9}' and kit.cut(s, 5) == "
+		"'a\\u{00e9}' and kit.cut(s, 6) == s and kit.cut(s, 0) == "
+		"'')");
+	kit_ok(KIT "local v = json.raw('{\"a\":[1,2]}') "
+		   "assert(kit.fit(v, 11) == v and kit.fit(nil, 1) == nil)");
+	kit_ok(
+	    KIT "local t = { n = 7, list = {}, s = string.rep('x', 5000), "
+		"url = string.rep('u', 300) } for i = 1, 500 do t.list[i] = "
+		"{ i = i, href = 'h' } end local f = kit.fit(json.raw("
+		"json.encode(t)), 2000) assert(#json.encode(f) <= 2000 and "
+		"f.truncated and f.n == 7 and #f.url == 300 and #f.list >= 1 "
+		"and f.list[1].i == 1 and f.list[1].href == 'h')");
+	kit_ok(KIT "local t = { url = string.rep('u', 300) } local f = "
+		   "kit.fit(json.raw(json.encode(t)), 10) assert(#f.url == "
+		   "300)");
+	kit_ok(KIT "local ok, e = pcall(kit.must, nil, { code = 'X' }) "
+		   "assert(not ok and e.code == 'X' and kit.must(false) == "
+		   "false and kit.must(3) == 3)");
+	kit_ok(
+	    KIT "local e = kit.error { code = 'A', cause = 'B', message = "
+		"string.rep('m', 2000), needsFresh = true } "
+		"assert(e.errorCode == 'A' and e.cause == 'B' and #e.message "
+		"== 1024 and e.needsFresh == nil)");
+	kit_ok(KIT "local t = kit.target(nil, 'field', 'search') "
+		   "assert(t.mode == 'semantic' and t.query == 'search' and "
+		   "t.kind == 'field') t = kit.target({ mode = 'selector', "
+		   "selector = '#x' }, 'link', 'q') assert(t.selector == '#x' "
+		   "and t.query == nil and t.kind == 'link')");
+	kit_ok(KIT "local n, done = 0, {} local ctx = { progress = "
+		   "function(_, t) done[#done + 1] = t.done .. '/' .. t.total "
+		   "end, step = function(_, name, fn) n = n + 1 return fn() "
+		   "end } local step = kit.stepper(ctx, 2) assert(step('a', "
+		   "function() return 5 end) == 5) step('b', function() end) "
+		   "assert(n == 2 and table.concat(done, ' ') == "
+		   "'0/2 1/2 2/2')");
+}
+
 static void
 test_describe(void)
 {
@@ -384,6 +453,7 @@ main(void)
 	test_after_kill();
 	test_patterns();
 	test_json();
+	test_kit();
 	test_describe();
 	return done_testing();
 }
