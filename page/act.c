@@ -130,7 +130,7 @@ act_finish(struct page *p, enum page_status status, const char *message)
 	page_result_cb *cb = p->cb.result;
 	struct buf out = p->act.shot;
 
-	p->act.shot = (struct buf){ 0 };
+	buf_init(&p->act.shot, ACT_SHOT_MAX);
 	if (out.len == 0)
 		buf_init(&out, ACT_ARGS_MAX * 2);
 	if (status == PAGE_OK) {

@@ -16,6 +16,7 @@
 #include "page/act.h"
 #include "page/browser.h"
 #include "page/cookies.h"
+#include "page/cookies.h"
 #include "page/page.h"
 #include "t/unit/tap.h"
 #include "templates/builtin.h"
@@ -30,6 +31,8 @@ struct page {
 	page_result_cb *result_cb;
 	void *arg, *close_arg;
 	char url[256];
+	char answer[512]; /* of the next result, if any */
+	bool lost;        /* that result is a failure */
 	bool open, busy, hung, closing, reading;
 };
 
@@ -103,6 +106,18 @@ fake_step(evutil_socket_t fd, short what, void *arg)
 		struct page_result r = { PAGE_OK, "", document,
 			sizeof(document) - 1 };
 		page_result_cb *cb = page->result_cb;
+		char answer[sizeof(page->answer)];
+
+		strlcpy(answer, page->answer, sizeof(answer));
+		page->answer[0] = '\0';
+		if (page->lost)
+			r = (struct page_result){ PAGE_NO_ELEMENT,
+				"no field is called it", NULL, 0 };
+		else if (answer[0] != '\0') {
+			r.json = answer;
+			r.len = strlen(answer);
+		}
+		page->lost = false;
 
 		page->result_cb = NULL;
 		page->busy = false;
@@ -200,6 +215,12 @@ page_eval(struct page *page, const char *source, size_t source_len,
 }
 
 bool
+page_count_cookies(struct page *page, page_result_cb *cb, void *arg)
+{
+	return page_eval(page, "", 0, NULL, 0, 0, cb, arg);
+}
+
+bool
 page_extract(struct page *page, const struct page_extract_options *opts,
     page_result_cb *cb, void *arg)
 {
@@ -207,18 +228,23 @@ page_extract(struct page *page, const struct page_extract_options *opts,
 	return page_eval(page, "", 0, NULL, 0, 0, cb, arg);
 }
 
+/* What it was asked to do is its answer; with "none" there is nothing. */
 bool
 page_act(struct page *page, enum page_action action,
     const struct page_act_options *o, page_result_cb *cb, void *arg)
 {
-	(void)action;
-	(void)o;
-	return page_eval(page, "", 0, NULL, 0, 0, cb, arg);
-}
-
-bool
-page_count_cookies(struct page *page, page_result_cb *cb, void *arg)
-{
+	snprintf(page->answer, sizeof(page->answer),
+	    "{\"action\":%d,\"args\":%.*s,\"value\":%.*s,\"secret\":%s,"
+	    "\"jpeg\":%s,\"key\":\"%s\",\"ms\":[%d,%d,%d]}",
+	    (int)action, o->args != NULL ? (int)o->args_len : 2,
+	    o->args != NULL ? o->args : "{}",
+	    o->value != NULL ? (int)o->value_len : 4,
+	    o->value != NULL ? o->value : "null", o->secret ? "true" : "false",
+	    o->jpeg ? "true" : "false", o->key != NULL ? o->key : "",
+	    o->timeout_ms, o->nav_timeout_ms, o->stable_timeout_ms);
+	if (strstr(page->answer, "none") != NULL)
+		strlcpy(page->answer, "null", sizeof(page->answer));
+	page->lost = strstr(page->answer, "missing") != NULL;
 	return page_eval(page, "", 0, NULL, 0, 0, cb, arg);
 }
 
@@ -243,7 +269,7 @@ page_status_error(enum page_status status)
 	static const char *const names[] = { "", "URL_NOT_ALLOWED",
 		"NAVIGATION_FAILED", "NAVIGATION_TIMEOUT", "DOWNLOAD_REFUSED",
 		"PAGE_CRASHED", "ACTION_TIMEOUT", "PAGE_EVAL_FAILED",
-		"TAB_CLOSED", "PAGE_CRASHED" };
+		"TAB_CLOSED", "PAGE_CRASHED", "ELEMENT_NOT_FOUND" };
 
 	return names[status];
 }
@@ -496,6 +522,56 @@ ends(const char *text, const char *code, const char *in_message)
 
 #define PROGRAM(body) "return {id='test', run = function(ctx) " body " end}"
 
+#define TAB(body) \
+	PROGRAM("local t = ctx:tab() assert(t:navigate('http://a/')) " body)
+
+/* What templates ask of a page reaches the page layer as it is. */
+static void
+test_actions(void)
+{
+	ends(TAB("local r = t:click({mode='semantic', query='go'}, "
+		 "{timeoutMs=5, navigationTimeoutMs=6, stableTimeoutMs=7}) "
+		 "assert(r.action == 1 and r.args.locator.query == 'go') "
+		 "assert(r.ms[1] == 5 and r.ms[2] == 6 and r.ms[3] == 7)"),
+	    NULL, "");
+	ends(TAB("local r = t:fill({mode='selector', selector='#a'}, 'x\"y') "
+		 "assert(r.action == 2 and r.value == 'x\"y' and "
+		 "r.args.locator.selector == '#a' and not r.secret)"),
+	    NULL, "");
+	ends(TAB("assert(t:fill({}, true).value == true) "
+		 "assert(t:fill({}, {'a', 'b'}).value[2] == 'b')"),
+	    NULL, "");
+	ends(TAB("assert(t:press('Enter').key == 'Enter') "
+		 "assert(t:submit().args.locator == nil) "
+		 "assert(t:submit({query='q'}).args.locator.query == 'q')"),
+	    NULL, "");
+	ends(TAB("local r = t:wait{type='urlContains', value='x', timeoutMs=9} "
+		 "assert(r.args.condition.value == 'x' and r.ms[1] == 9) "
+		 "assert(t:wait{type='stable'}.finalUrl == 'http://a/')"),
+	    NULL, "");
+	ends(
+	    TAB("assert(t:info().action == 6) "
+		"local s = t:screenshot{fullPage=true, format='jpeg'} "
+		"assert(s:find('\"fullPage\":true') and s:find('jpeg\":true')) "
+		"assert(t:screenshot())"),
+	    NULL, "");
+	ends(TAB("local r, e = t:find{query='none'} "
+		 "assert(r == nil and e == nil)"),
+	    NULL, "");
+	ends(TAB("local r, e = t:click{query='missing'} assert(r == nil and "
+		 "e.code == 'ELEMENT_NOT_FOUND' and not e.needsFresh) "
+		 "error(e)"),
+	    "ELEMENT_NOT_FOUND", "no field is called it");
+	ends(TAB("t:click('go')"), "TEMPLATE_FAULT", "table expected");
+	ends(TAB("t:fill({})"), "TEMPLATE_FAULT", "a value");
+	ends(
+	    TAB("t:click({}, {timeoutMs='x'})"), "TEMPLATE_FAULT", "timeoutMs");
+	ends(TAB("t:screenshot{format='gif'}"), "TEMPLATE_FAULT", "png");
+	ends(PROGRAM("local r, e = ctx:tab():click{} "
+		     "assert(r == nil and e.cause == 'TAB_CLOSED')"),
+	    NULL, "");
+}
+
 static void
 test_ends(void)
 {
@@ -714,6 +790,7 @@ int
 main(void)
 {
 	test_ends();
+	test_actions();
 	test_steps();
 	test_window();
 	test_read();
