@@ -18,8 +18,8 @@
 void answer_error(struct call *, const char *json, size_t len);
 /* One of ours. */
 void answer_fault(struct call *, enum err_code, const char *message);
-/* call->run, with the answer of artifact.list or NULL. */
-void answer_run(struct call *, const char *artifacts, size_t len);
+/* call->run, with the answer of artifact.list, or NULL. */
+void answer_run(struct call *, const char *json, size_t len);
 
 /* For tools whose answer is the service's, as link_done_fn. */
 void answer_plain(struct call *, bool good, const char *, size_t len);

@@ -175,9 +175,9 @@ calls_cancel(struct adapter *a, const struct rpc_msg *m)
 void
 calls_drop_all(struct adapter *a)
 {
-	struct call *c;
+	struct call *c, *next;
 
 	a->on_settled = NULL;
-	while ((c = TAILQ_FIRST(&a->calls)) != NULL)
+	TAILQ_FOREACH_SAFE(c, &a->calls, entry, next)
 		call_free(&c);
 }

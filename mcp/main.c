@@ -27,7 +27,7 @@
 #include "mcp/method.h"
 #include "mcp/out.h"
 
-#define READ_BYTES 65536
+#define READ_BYTES 8192 /* how many short lines are answered at once */
 #define END_MS     1500 /* for calls on their way when input ends */
 #define HOLD_BYTES (8u << 20)
 #define FREE_BYTES (1u << 20)

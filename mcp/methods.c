@@ -87,16 +87,17 @@ find_revision(struct adapter *a, struct request *q)
 {
 	struct json_val meta = json_obj_get(q->msg.params, "_meta");
 	struct json_val version = json_obj_get(meta, META "protocolVersion");
+	bool open = json_str_eq(q->msg.method, "initialize") ||
+	    (a->legacy == NULL && json_is_missing(version) &&
+		json_str_eq(q->msg.method, "ping"));
 
-	q->reply.rev = a->legacy;
-	if (json_str_eq(q->msg.method, "initialize"))
-		q->reply.rev = revision_newest_legacy();
-	else if (!json_is_missing(version) ||
+	q->reply.rev = open ? revision_newest_legacy() : a->legacy;
+	if (open)
+		return true;
+	if (!json_is_missing(version) ||
 	    json_str_eq(q->msg.method, "server/discover"))
 		return find_modern(q, meta, version);
-	else if (a->legacy == NULL && json_str_eq(q->msg.method, "ping"))
-		q->reply.rev = revision_newest_legacy();
-	else if (a->legacy == NULL) {
+	if (a->legacy == NULL) {
 		reply_error(&q->reply, RPC_INVALID_PARAMS,
 		    "initialize first, or name the revision in params._meta: " META
 		    "protocolVersion and " META "clientCapabilities",

@@ -298,6 +298,29 @@ SKIP: {
 $m->kill;
 $m->wait;
 
+# What starting one costs.
+my (@ms, $pss);
+for (1 .. 5) {
+	my $began = time;
+	$m = adapter();
+	$m->init;
+	push @ms, 1000 * (time - $began);
+	$m->ask('tools/list');
+	if (open my $maps, '<', "/proc/$m->{pid}/smaps_rollup") {
+		($pss) = join('', <$maps>) =~ /^Pss:\s+(\d+)/m;
+	}
+	$m->eof;
+	$m->wait;
+}
+@ms = sort { $a <=> $b } @ms;
+diag sprintf 'spawn to the answer of initialize: %.1f ms (best of 5 %.1f), '
+    . 'PSS %s kB', $ms[2], $ms[0], $pss // 'unknown';
+SKIP: {
+	skip 'sanitizers need more', 1
+	    if $ENV{LINT_SANITIZED} || !defined $pss || $rss > 60000;
+	cmp_ok $pss, '<=', 2048, 'it holds at most 2 MiB';
+}
+
 # What browsertaskctl tells to put into a client's settings.
 my $ctl = "$ENV{builddir}/ctl/browsertaskctl";
 for my $client (qw(generic claude-desktop cursor vscode)) {

@@ -49,6 +49,23 @@ sub ended_by {
 	    ->{structuredContent};
 }
 
+sub active {
+	return map { @{ $m->tool('list_task_runs', { status => $_ })
+	    ->{structuredContent}{runs} } } qw(running queued);
+}
+
+# The run of a call, when it is the only one that is active.
+sub only_run {
+	my ($adapter, @call) = @_;
+	wait_until(60, sub { !active() });
+	my $id = run($adapter, @call);
+	my $run = wait_until(60, sub {
+		my ($r) = grep { $_->{status} eq 'running' } active();
+		return $r && $r->{runId};
+	});
+	return ($id, $run);
+}
+
 # Sync, with progress.
 my @paths = map { "/corpus/$_" } 1 .. 8;
 my $r = result($m, run($m, { mode => 'sync' }, [ '/slow', @paths ],
@@ -151,12 +168,8 @@ for ([ 'get_task_run', { runId => 'run_' . '0' x 26 }, 'RUN_NOT_FOUND' ],
 }
 
 # A canceled call: no answer, and the run goes on.
-my $id = run($m, { mode => 'sync' }, ['/never-headers'],
+(my $id, $run) = only_run($m, { mode => 'sync' }, ['/never-headers'],
 	_meta => { progressToken => 5 });
-wait_until(30, sub {
-	$run = $m->tool('list_task_runs', { status => 'running' })
-	    ->{structuredContent}{runs}[0]{runId};
-});
 $m->send({ jsonrpc => '2.0', method => 'notifications/cancelled',
 	params => { requestId => $id, reason => 'no time' } });
 like $m->tool('get_task_run', { runId => $run })->{structuredContent}{status},
@@ -171,11 +184,7 @@ ok !exists $m->{answers}{$id}, '... and the call was never answered';
 my $flagged = BrowserTask::Mcp->new(instance => $i,
 	args => ['--cancel-ends-run']);
 $flagged->init;
-$id = run($flagged, { mode => 'sync' }, ['/never-headers']);
-wait_until(30, sub {
-	$run = $m->tool('list_task_runs', { status => 'running' })
-	    ->{structuredContent}{runs}[0]{runId};
-});
+($id, $run) = only_run($flagged, { mode => 'sync' }, ['/never-headers']);
 $flagged->send({ jsonrpc => '2.0', method => 'notifications/cancelled',
 	params => { requestId => $id } });
 is ended_by($m, $run)->{status}, 'canceled', '--cancel-ends-run';
@@ -185,11 +194,8 @@ is $flagged->wait, 0, '... ends';
 # The client goes away, with a call in flight.
 my $gone = BrowserTask::Mcp->new(instance => $i);
 $gone->init;
-run($gone, { mode => 'sync', idempotencyKey => 'eof' }, [ '/slow', @paths ]);
-wait_until(30, sub {
-	$run = $m->tool('list_task_runs', { status => 'running' })
-	    ->{structuredContent}{runs}[0]{runId};
-});
+(undef, $run) = only_run($gone, { mode => 'sync', idempotencyKey => 'eof' },
+	[ '/slow', @paths ]);
 my $was = time;
 $gone->eof;
 is $gone->wait, 0, 'it ends with its input';
@@ -199,22 +205,14 @@ is ended_by($m, $run)->{status}, 'succeeded', '... and its run goes on';
 # kill -9 of the adapter.
 $gone = BrowserTask::Mcp->new(instance => $i);
 $gone->init;
-run($gone, { mode => 'sync' }, [ '/slow', @paths ]);
-wait_until(30, sub {
-	$run = $m->tool('list_task_runs', { status => 'running' })
-	    ->{structuredContent}{runs}[0]{runId};
-});
+(undef, $run) = only_run($gone, { mode => 'sync' }, [ '/slow', @paths ]);
 $gone->kill;
 $gone->wait;
 is ended_by($m, $run)->{status}, 'succeeded', 'kill -9 of the adapter: too';
 
 # kill -9 of supervisord while a call waits: the answer comes all the same.
 my $total = $m->tool('list_task_runs')->{structuredContent}{total};
-$id = run($m, { mode => 'sync' }, [ '/slow', @paths ]);
-wait_until(30, sub {
-	$m->tool('list_task_runs', { status => 'running' })
-	    ->{structuredContent}{runs}[0];
-});
+($id) = only_run($m, { mode => 'sync' }, [ '/slow', @paths ]);
 my ($sup) = grep { $_->{cmd} =~ /^supervisord/ } tree($i->{pid});
 kill 'KILL', $sup->{pid};
 my @asked = map { $m->call('get_runtime_profile') } 1 .. 20;
