@@ -71,13 +71,13 @@ kept_free(struct kept **kept)
 }
 
 int
-kept_name(struct kept *k, const char *text)
+kept_name(struct kept *k, const char *name)
 {
 	struct name *n = calloc(1, sizeof(*n));
 
 	if (n == NULL)
 		return ENOMEM;
-	strlcpy(n->text, text, sizeof(n->text));
+	strlcpy(n->text, name, sizeof(n->text));
 	if (RB_INSERT(name_tree, &k->names, n) != NULL)
 		free(n);
 	return 0;
@@ -86,7 +86,7 @@ kept_name(struct kept *k, const char *text)
 static bool
 is_named(struct kept *k, const char *text)
 {
-	struct name key;
+	struct name key = { .text = "" };
 
 	return strlcpy(key.text, text, sizeof(key.text)) < sizeof(key.text) &&
 	    RB_FIND(name_tree, &k->names, &key) != NULL;

@@ -99,18 +99,19 @@ link_flush(struct link *l)
 	}
 }
 
-static bool
+/* NULL when it cannot be sent, nor ever will. */
+static struct order *
 link_order(struct link *l, const struct launch_msg *msg)
 {
 	struct order *o;
 
 	if (l->fd == -1 || (o = malloc(sizeof(*o))) == NULL)
-		return false;
+		return NULL;
 	o->msg = *msg;
 	o->fd = -1;
 	STAILQ_INSERT_TAIL(&l->orders, o, entry);
 	event_add(l->writable, NULL);
-	return true;
+	return o;
 }
 
 static void
@@ -418,25 +419,28 @@ link_unneeded(struct link *l)
 	link_order_simple(l, LAUNCH_UNNEEDED, 0);
 }
 
-static bool
+static struct order *
 link_order_secret(struct link *l, enum launch_type type, uint32_t cell_id,
     const struct ulid *run)
 {
 	struct launch_msg msg;
+	struct order *o;
 
 	launch_msg_init(&msg, type, cell_id);
 	msg.u.secret.run = *run;
-	if (link_order(l, &msg))
-		return true;
-	log_err("%s could not be ordered", launch_type_name(type));
-	return false;
+	o = link_order(l, &msg);
+	if (o == NULL)
+		log_err("%s could not be ordered", launch_type_name(type));
+	return o;
 }
 
 void
 link_secret(struct link *l, const struct ulid *run, int *fd)
 {
-	if (link_order_secret(l, LAUNCH_SECRET, 0, run))
-		STAILQ_LAST(&l->orders, order, entry)->fd = *fd;
+	struct order *o = link_order_secret(l, LAUNCH_SECRET, 0, run);
+
+	if (o != NULL)
+		o->fd = *fd;
 	else
 		fd_close(fd);
 	*fd = -1;
