@@ -68,12 +68,16 @@ script_need_world(struct page *p)
 	    1, PAGE_NAVIGATE_TIMEOUT_MS, script_on_world_made, p);
 }
 
-/* It is written {"result":{"type":"object","value":V}} and nothing else. */
+/*
+ * It is written {"result":{"type":"object","value":V}} and nothing else, unless
+ * the script threw V. A V that has the name in it, too, is left to others.
+ */
 bool
 script_split_value(struct json_span result, struct json_span *ret)
 {
 	static const char head[] =
 	    "{\"result\":{\"type\":\"object\",\"value\":";
+	static const char thrown[] = "\"exceptionDetails\":";
 	const size_t head_len = sizeof(head) - 1;
 	const uint8_t *first = result.ptr + head_len, *last;
 
@@ -83,7 +87,8 @@ script_split_value(struct json_span result, struct json_span *ret)
 	last = result.ptr + result.len - 3;
 	if ((*first != '{' || *last != '}') && (*first != '[' || *last != ']'))
 		return false;
-	if (last[1] != '}' || last[2] != '}')
+	if (last[1] != '}' || last[2] != '}' ||
+	    memmem(result.ptr, result.len, thrown, sizeof(thrown) - 1) != NULL)
 		return false;
 	*ret = (struct json_span){ first, (size_t)(last - first) + 1 };
 	return true;

@@ -107,6 +107,14 @@ test_eval(struct page *p)
 	is_int(visit_eval(p, "() => { throw new Error('oops') }", NULL, 0),
 	    PAGE_SCRIPT_FAILED, "a throw");
 	ok(strstr(visit.message, "oops") != NULL, "with its words");
+	is_int(visit_eval(
+		   p, "async () => { throw new DOMException('no') }", NULL, 0),
+	    PAGE_SCRIPT_FAILED, "a promise that is broken with an object");
+	is_int(visit_eval(p, "() => { throw {a: [1]} }", NULL, 0),
+	    PAGE_SCRIPT_FAILED, "or a throw of any other");
+	is_int(visit_eval(p, "() => ({exceptionDetails: {}})", NULL, 0),
+	    PAGE_OK, "a value that only looks like it");
+	is_str(visit.json, "{\"exceptionDetails\":{}}", "is one");
 	is_int(visit_eval(p, "not javascript", NULL, 0), PAGE_SCRIPT_FAILED,
 	    "no JavaScript");
 	visit_eval(p, "() => { globalThis.mine = 1; return 1 }", NULL, 0);
