@@ -38,7 +38,7 @@ struct shift {
 	bool ready, ended, good, has_state;
 	int warnings, items, status;
 	char code[64];
-	int64_t stopped_ms, end_ms;
+	int64_t start_ms, stopped_ms, item_ms, end_ms;
 };
 
 static struct live_browser chrome;
@@ -158,6 +158,8 @@ on_msg(struct chan *chan, const struct ipc_msg *msg, void *ctx)
 		send_hello(s);
 		break;
 	case MSG_S_READY:
+		printf("# ready after %d ms\n",
+		    (int)(clock_mono_ms() - s->start_ms));
 		s->ready = true;
 		send_run(s);
 		break;
@@ -165,6 +167,7 @@ on_msg(struct chan *chan, const struct ipc_msg *msg, void *ctx)
 		on_step(s);
 		break;
 	case MSG_S_ITEM_END:
+		s->item_ms = clock_mono_ms();
 		s->items++;
 		add_data(&s->text, p);
 		break;
@@ -184,6 +187,8 @@ on_msg(struct chan *chan, const struct ipc_msg *msg, void *ctx)
 	case MSG_S_RUN_END:
 		s->ended = true;
 		s->end_ms = clock_mono_ms();
+		printf("# ended %d ms after the last item\n",
+		    s->items > 0 ? (int)(s->end_ms - s->item_ms) : 0);
 		s->good = ipc_bool(p, F_SUCCESS, false);
 		if (ipc_has(p, F_ERROR_CODE))
 			strlcpy(
@@ -239,6 +244,7 @@ work(struct shift *s)
 	buf_reset(&state);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock) != 0)
 		abort();
+	s->start_ms = clock_mono_ms();
 	s->pid = fork();
 	if (s->pid == 0)
 		exec_worker(s, sock[1]);

@@ -194,6 +194,35 @@ test_before(struct page *p)
 	ok(holds("\"bee\""), "a tab that is busy is left alone");
 }
 
+/* A site's service worker answers for its origin, but not on the stage. */
+static void
+test_worker(void)
+{
+	static const char *const install =
+	    "async () => { localStorage.w = 'w';"
+	    " const r = await navigator.serviceWorker.register('/worker.js');"
+	    " const w = r.installing ?? r.waiting ?? r.active;"
+	    " while (w.state !== 'activated')"
+	    "  await new Promise(f => w.onstatechange = f);"
+	    " return 1 }";
+	struct page *p = visit_open();
+
+	visit_url(p, at("w.localhost", "/set.html"), 0);
+	visit_eval(p, install, NULL, 0);
+	is_str(visit.json, "1", "a site with a service worker");
+	visit_url(p, "about:blank", 0);
+	save(NULL);
+	ok(holds("{\"name\":\"w\",\"value\":\"w\"}"), "its storage is read");
+	visit_url(p, at("w.localhost", "/set.html"), 0);
+	visit_eval(p, "() => caches.has('asked')", NULL, 0);
+	is_str(visit.json, "false", "the worker was not asked");
+	visit_url(p, at("w.localhost", "/"), 0);
+	visit_eval(p, "() => caches.has('asked')", NULL, 0);
+	is_str(visit.json, "true", "as it is by every page");
+	visit_eval(p, "() => { localStorage.clear(); return 1 }", NULL, 0);
+	visit_shut(p);
+}
+
 static void
 test_limit(void)
 {
@@ -248,6 +277,9 @@ test_round(const char *first)
 static void
 test_bad(void)
 {
+	static const char *const secure =
+	    "{\"origins\":[{\"origin\":\"https://secure.example\","
+	    "\"localStorage\":[{\"name\":\"a\",\"value\":\"b\"}]}]}";
 	static const char *const some =
 	    "{\"cookies\":[{\"name\":\"good\",\"value\":\"1\",\"domain\":"
 	    "\"a.localhost\",\"path\":\"/\",\"expires\":-1},"
@@ -268,6 +300,8 @@ test_bad(void)
 	load("{\"cookies\":7,\"origins\":{\"a\":1}}", 31);
 	is_str(why, "", "one of other types, too");
 	visit.warnings = 0;
+	load(secure, strlen(secure));
+	is_int(visit.warnings, 0, "an origin that nobody serves");
 	load(some, strlen(some));
 	is_str(why, "", "each part stands for itself");
 	is_int(visit.warnings, 2, "what was refused is told");
@@ -296,11 +330,13 @@ test_silent(void)
 int
 main(void)
 {
-	const char *reason = "";
+	const char *srcdir = getenv("srcdir"), *reason = "";
+	char pages[512], *first;
 	struct page *p;
-	char *first;
 
-	if (!visit_launch(LIVE_SHELL, NULL, &reason)) {
+	snprintf(
+	    pages, sizeof(pages), "%s/t/keep", srcdir != NULL ? srcdir : ".");
+	if (!visit_launch(LIVE_SHELL, pages, &reason)) {
 		printf("1..0 # SKIP %s\n", reason);
 		return 0;
 	}
@@ -311,6 +347,7 @@ main(void)
 	fill(p);
 	test_save();
 	test_before(p);
+	test_worker();
 	test_limit();
 	first = strdup(state != NULL ? state : "");
 	visit_drop();
