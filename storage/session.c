@@ -216,6 +216,17 @@ session_delete(struct store_txn *txn, const struct ulid *id)
 }
 
 int
+session_delete_idle(struct store_txn *txn, const struct ulid *id)
+{
+	uint64_t live;
+	int rc = session_live_runs(txn, id, &live);
+
+	if (rc != STORE_OK)
+		return rc;
+	return live > 0 ? STORE_EXISTS : session_delete(txn, id);
+}
+
+int
 session_list(struct store_txn *txn, bool by_uid, uint32_t uid,
     const struct ulid *before, session_visit_fn *fn, void *arg)
 {

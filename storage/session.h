@@ -60,6 +60,8 @@ int
 session_live_runs(struct store_txn *, const struct ulid *, uint64_t *ret_count);
 /* Also when its row cannot be read. */
 int session_delete(struct store_txn *, const struct ulid *);
+/* STORE_EXISTS when runs use it or wait for it. */
+int session_delete_idle(struct store_txn *, const struct ulid *);
 
 /* Called per session as run_visit_fn. */
 typedef bool session_visit_fn(

@@ -72,6 +72,7 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/secrets.h \
 	supervisord/session.c \
 	supervisord/session.h \
+	supervisord/session_bound.c \
 	supervisord/session_call.c \
 	supervisord/session_call.h \
 	supervisord/share.c \

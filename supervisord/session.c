@@ -332,6 +332,8 @@ session_leave(struct task *t)
 		use_rest(u);
 	else
 		use_tidy(u);
+	if (t->rec.owns_session)
+		session_bound(t->sup, t->rec.uid, &t->rec.session);
 }
 
 void

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "common/ulid.h"
 
@@ -52,6 +53,8 @@ void session_look(struct sup *, const struct ulid *, struct session_view *ret);
  */
 void session_end(
     struct sup *, const struct ulid *, void (*done)(void *arg), void *arg);
+/* That user has a new session: the one longest unused ends if need be. */
+void session_bound(struct sup *, uint32_t uid, const struct ulid *made);
 /*
  * Cancels the runs that use the session or wait for it; emptied is called when
  * there is none any more: at once, when there is none.

@@ -145,11 +145,6 @@ session_call_list(
 
 /* session.close */
 
-/* The guard's own refusal. */
-enum {
-	CLOSE_IN_USE = STORE__MAX
-};
-
 struct closing {
 	struct sup *sup;
 	struct watch *watch; /* who asked; NULL when they went away */
@@ -197,17 +192,12 @@ closing_done(void *arg)
 	closing_free(c);
 }
 
-/* In the transaction: a session with live runs stays. */
 static int
 closing_write(struct store_txn *txn, void *arg)
 {
 	const struct closing *c = arg;
-	uint64_t live;
-	int err = session_live_runs(txn, &c->id, &live);
 
-	if (err != STORE_OK)
-		return err;
-	return live > 0 ? (int)CLOSE_IN_USE : session_delete(txn, &c->id);
+	return session_delete_idle(txn, &c->id);
 }
 
 static void closing_empty(void *arg);
@@ -229,9 +219,9 @@ closing_written(void *arg, int err)
 	}
 	session_look(c->sup, &c->id, &view);
 	/* One was submitted meanwhile. */
-	if (err == CLOSE_IN_USE && c->force && (view.busy || view.waiting > 0))
+	if (err == STORE_EXISTS && c->force && (view.busy || view.waiting > 0))
 		session_empty(c->sup, &c->id, closing_empty, c);
-	else if (err == CLOSE_IN_USE)
+	else if (err == STORE_EXISTS)
 		closing_fail(c, ERR_SESSION_IN_USE,
 		    "a run uses the session or waits for it; force cancels"
 		    " such runs");

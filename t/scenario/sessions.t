@@ -178,8 +178,10 @@ subtest 'one run at a time' => sub {
 	my $first = start_in($c, $session, 'visitor', urls => [ "$base/hang" ]);
 	ok(event($c, $first->{runId}, 60,
 		sub { ($_[0]{data}{phase} // '') eq 'acting' }), 'a run');
-	my @next = map { start_in($c, $session, 'visitor',
-		urls => [ "$base/who" ]) } 1 .. 3;
+	my @next = map { $c->call('run.submit', { templateId => 'visitor',
+		inputs => { urls => [ "$base/who" ] }, sessionId => $session,
+		options => { mode => 'auto' } }) } 1 .. 3;
+	is($next[0]{mode}, 'async', 'nobody is made to wait for its end');
 	my $other = run_in($c, undef, 'visitor', urls => [ "$base/who" ]);
 	is($other->{status}, 'succeeded', 'another session is not held up');
 	is(get($c, $_->{runId})->{status}, 'queued', 'those of this one wait')
@@ -360,8 +362,14 @@ subtest 'with force' => sub {
 $i->stop;
 
 subtest 'time' => sub {
-	$i = instance('sessionIdleMs=1000', 'sessionTtlMs=600000');
+	$i = instance('sessionIdleMs=1000', 'sessionTtlMs=600000',
+	    'maxSessionsPerUid=2');
 	$c = client($i);
+	my @s = map { run_in($c, undef, 'keeper')->{sessionId} } 1 .. 3;
+	my $list = sub { join ' ', map { $_->{sessionId} }
+	    @{ $c->call('session.list')->{sessions} } };
+	ok(wait_until(20, sub { $list->() eq "$s[2] $s[1]" }),
+	    'of too many the one longest unused ends') or diag $list->();
 	my $r = run_in($c, undef, 'keeper', urls => [ "$base/in/late" ]);
 	ok(wait_until(20, sub { !row($c, $r->{sessionId})->{living} }),
 	    'a browser that is idle is closed');
