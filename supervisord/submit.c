@@ -20,6 +20,7 @@
 #include "supervisord/link.h"
 #include "supervisord/query.h"
 #include "supervisord/registry.h"
+#include "supervisord/session.h"
 #include "supervisord/submit.h"
 #include "supervisord/sup.h"
 #include "supervisord/task.h"
@@ -185,6 +186,17 @@ make_identity(struct submission *s, uid_t uid)
 	s->rec.has_identity = true;
 }
 
+/* Another run is in the session it wants. */
+static bool
+submit_must_wait(const struct submission *s)
+{
+	struct session_view view = { 0 };
+
+	if (s->lent)
+		session_look(s->sup, &s->session, &view);
+	return view.busy || view.waiting > 0;
+}
+
 static bool
 make_record(struct submission *s, uid_t uid)
 {
@@ -192,7 +204,8 @@ make_record(struct submission *s, uid_t uid)
 	struct run_record *rec = &s->rec;
 	const struct template *t = s->template;
 	int64_t now = clock_stamp_ms();
-	bool full = s->sup->drained_ms != 0 || tasks_places_taken(tasks) > 0 ||
+	bool full = submit_must_wait(s) || s->sup->drained_ms != 0 ||
+	    tasks_places_taken(tasks) > 0 ||
 	    tasks_active(tasks) >= (size_t)s->sup->settings.maxConcurrentRuns;
 
 	rec->id = ulid_new(now);

@@ -17,7 +17,7 @@ local template = {
 	outputs = { type = "object" },
 	limits = { maxTimeoutMs = 300000 },
 	trustLevelSupport = { "local" },
-	executionMode = "async",
+	executionMode = "sync",
 	supportsPartialSuccess = false,
 	restartSafe = false,
 	keepsSession = KEEPS,
