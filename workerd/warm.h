@@ -11,7 +11,7 @@ struct page;
  * for is there before a run is. done is called once, from the loop; why is NULL
  * when the tab may be used. False: nothing was begun.
  */
-bool warm_page(
-    struct page *, void (*done)(void *arg, const char *why), void *arg);
+bool
+warm_page(struct page *, void (*done)(void *arg, const char *why), void *arg);
 
 #endif
