@@ -17,7 +17,7 @@ struct search {
 	uint8_t *marks;
 };
 
-static bool visit(struct search *, uint32_t node, struct json_val);
+static bool visit(struct search *, uint32_t index, struct json_val);
 
 static void
 mark(struct search *w, struct json_val v)

@@ -192,11 +192,16 @@ add_word(const struct redact *r, const uint8_t *p, size_t len, struct buf *out)
 }
 
 static bool
+is_one_of(uint8_t c, const char *chars)
+{
+	return c != '\0' && strchr(chars, c) != NULL;
+}
+
+static bool
 is_word(uint8_t c)
 {
-	return strchr("+-.", c) != NULL ? c != '\0'
-					: (c >= '0' && c <= '9') ||
-		(c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+	return is_one_of(c, "+-.") || (c >= '0' && c <= '9') ||
+	    (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
 /* A text that is known to be JSON. */
@@ -238,10 +243,10 @@ is_json(const uint8_t *p, size_t len)
 	size_t at = 0;
 	bool good;
 
-	while (at < len && memchr(" \t\r\n", p[at], 4) != NULL)
+	while (at < len && is_one_of(p[at], " \t\r\n"))
 		at++;
 	/* Most texts are none, which shows at once. */
-	if (at == len || memchr("{[\"-0123456789", p[at], 14) == NULL)
+	if (at == len || !is_one_of(p[at], "{[\"-0123456789"))
 		return false;
 	good = json_parse(p, len, &limits, JSON_BORROW, &doc, NULL);
 	json_doc_free(&doc);
