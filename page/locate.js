@@ -92,6 +92,9 @@ function said(el, role, isField) {
     if (el.type === "submit")
       out.push([0.8, stands("submit")]);
   }
+  if (el.type === "submit" && el.form && el.form.querySelector("input[type=password]") !== null &&
+      el.form.querySelectorAll("input[type=password]").length === 1)
+    out.push([0.85, stands("login")]);
   for (const rel of attr(el, "rel").toLowerCase().split(" ")) {
     if (rel === "next")
       out.push([0.97, stands("next")]);
@@ -170,14 +173,14 @@ function candidates(roots, kind) {
 function scoreOf(el, q, kind) {
   const role = roleOf(el) || "";
   const is = kindOf(el, role);
-  if (kind === "field" && is !== "field")
+  if (kind === "field" ? is !== "field" : kind !== "any" && is === "field" && role !== "switch")
     return null;
   if (el.localName === "label" && el.control && el.control !== el)
     return null;
   let words = 0;
   for (const [weight, t] of said(el, role, is === "field")) {
     words = Math.max(words, weight * closeness(q.bare, t), weight * closeness(q.all, t),
-      weight * meaning(q.bare, t), weight * meaning(q.all, t));
+      weight * meaning(q.bare, t, kind !== "link"), weight * meaning(q.all, t, kind !== "link"));
   }
   if (words === 0)
     return null;

@@ -54,9 +54,11 @@ function wordsOfName(name) {
 const NOISE = new Set(("the|a|an|your|my|please|enter|type|click|press|on|in|to|of|for|here|field|" +
   "input|box|textbox|button|link|text|select|dropdown|checkbox|icon|page|" +
   "feld|eingabefeld|schaltflache|knopf|das|der|die|den|bitte|eingeben|ihre|ihr|" +
+  "required|optional|pflichtfeld|obligatoire|facultatif|obligatorio|opcional|" +
   "champ|bouton|lien|le|la|les|votre|saisir|campo|boton|enlace|el|su|tu|botao|seu|il|" +
   "pulsante|knop|veld|pole|przycisk|поле|кнопка|ссылка|введите|ваш|ваше").split("|"));
-const CJK_NOISE = /请输入您的|请输入|請輸入|请填写|请选择|请|輸入框|输入框|输入|填写|文本框|框|按钮|按鈕|链接|連結|字段|栏|您的|入力欄|入力してください|を入力|ボタン|リンク|欄|버튼|입력란|입력하세요|을 입력|를 입력|링크/g;
+const CJK_NOISE = new RegExp(simplify("必須|必填|选填|可选|任意|필수|선택|请输入您的|请输入|請輸入|请填写|请选择|请|輸入框|输入框|输入|填写|文本框|框|按钮|按鈕|" +
+  "链接|連結|字段|栏|您的|入力欄|入力してください|を入力|ボタン|リンク|欄|버튼|입력란|입력하세요|을 입력|를 입력|링크"), "g");
 
 function withoutNoise(w) {
   let text = w.text;
@@ -141,43 +143,54 @@ function concepts() {
         whole.set(tight, []);
       whole.get(tight).push(id);
       if (CJK.test(tight) && tight.length > 1)
-        inside.push([tight, id]);
+        inside.push(tight);
     }
   }
+  inside.sort((a, b) => b.length - a.length);
   S.concepts = {whole, inside};
   return S.concepts;
 }
 
-// The concepts that a text speaks of, each with the share of it that does.
+// The concepts that a text speaks of, each with the share of it that does. The
+// longest words come first: an e-mail address is no address.
 function conceptsOf(w) {
   if (w.concepts)
     return w.concepts;
   const {whole, inside} = concepts();
   const out = new Map();
-  const put = (id, share) => out.set(id, Math.max(out.get(id) || 0, share));
-  for (const id of whole.get(w.tight) || [])
-    put(id, 1);
-  if (w.cjk) {
-    for (const [word, id] of inside) {
-      if (w.tight.includes(word))
-        put(id, word.length / w.tight.length);
-    }
+  const put = (ids, share) => {
+    for (const id of ids)
+      out.set(id, Math.max(out.get(id) || 0, share));
+  };
+  w.concepts = out;
+  if (whole.has(w.tight)) {
+    put(whole.get(w.tight), 1);
+    return out;
   }
-  for (let from = 0; from < Math.min(w.tokens.length, 12); from++) {
-    let word = "";
-    for (let n = 0; n < 4 && from + n < w.tokens.length; n++) {
-      word += w.tokens[from + n];
-      if (word.length > 2) {
-        for (const id of whole.get(word) || [])
-          put(id, word.length / w.tight.length);
+  if (w.cjk) {
+    let rest = w.tight;
+    for (const word of inside) {
+      if (rest.includes(word)) {
+        put(whole.get(word), word.length / w.tight.length);
+        rest = rest.replace(word, " ");
       }
     }
   }
-  w.concepts = out;
+  for (let from = 0; from < Math.min(w.tokens.length, 12); from++) {
+    for (let n = Math.min(4, w.tokens.length - from); n > 0; n--) {
+      const word = w.tokens.slice(from, from + n).join("");
+      if (word.length > 2 && whole.has(word)) {
+        put(whole.get(word), word.length / w.tight.length);
+        from += n - 1;
+        break;
+      }
+    }
+  }
   return out;
 }
 
-function meaning(q, t) {
+// near: whether what may stand for the other counts as well.
+function meaning(q, t, near) {
   let best = 0;
   const meant = conceptsOf(q);
   const said = conceptsOf(t);
@@ -185,7 +198,7 @@ function meaning(q, t) {
     const sure = 0.55 + 0.45 * share;
     if (said.has(id))
       best = Math.max(best, 0.86 * sure * (0.7 + 0.3 * said.get(id)));
-    for (const other of CONCEPT_NEAR[id] || []) {
+    for (const other of near && CONCEPT_NEAR[id] || []) {
       if (said.has(other))
         best = Math.max(best, 0.6 * sure * (0.8 + 0.2 * said.get(other)));
     }

@@ -30,6 +30,8 @@ static const struct {
 	{ "en-login", "field", "search", "q" },
 	{ "en-login", "button", "search", "qgo" },
 	{ "en-login", "field", "phone number", NULL },
+	{ "en-login", "link", "password", "forgot" },
+	{ "en-login", "field", "first name", NULL },
 	{ "en-login", "field", "date of birth", NULL },
 	{ "en-bare", "field", "username", "u" },
 	{ "en-bare", "field", "password", "p" },
