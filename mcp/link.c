@@ -26,7 +26,8 @@
 #define OTHERS_MS    30000 /* one that somebody else is starting */
 #define HELLO_MS     30000
 #define IDLE_MS      60000
-#define TRIES_MAX    4 /* what ends the service each time is given up */
+#define BUSY_MAX     16 /* answers that come as fast as they can */
+#define TRIES_MAX    4  /* what ends the service each time is given up */
 
 enum link_state {
 	LINK_DOWN,
@@ -45,6 +46,7 @@ struct link {
 	struct start *start;
 	struct event *timer; /* to dial again, for hello, or until idle */
 	struct link_list waiting, sent;
+	size_t busy; /* of those sent, without the ones that wait for events */
 	char path[CLIENT_PATH_MAX];
 	uint32_t hello_seq;
 	int64_t since_ms; /* of an outage: when dialing began; 0: none */
@@ -69,6 +71,24 @@ req_done(struct link_req *r, bool good, const char *json, size_t len)
 	r->waits = false;
 	r->seq = 0;
 	r->done(r, good, json, len);
+}
+
+/*
+ * What the service has to send at once must fit its queue for this client,
+ * which it closes otherwise. Waiting for events is not counted: hundreds may.
+ */
+static bool
+req_counts(const struct link_req *r)
+{
+	return r->params.msg != MSG_RUN_EVENTS;
+}
+
+/* It is not on its way any more. */
+static void
+link_forget_sent(struct link *l, struct link_req *r)
+{
+	TAILQ_REMOVE(&l->sent, r, entry);
+	l->busy -= req_counts(r);
 }
 
 /* All that wait are answered with this error document. */
@@ -105,7 +125,7 @@ link_down(struct link *l)
 	l->state = LINK_DOWN;
 	event_del(l->timer);
 	while ((r = TAILQ_LAST(&l->sent, link_list)) != NULL) {
-		TAILQ_REMOVE(&l->sent, r, entry);
+		link_forget_sent(l, r);
 		TAILQ_INSERT_HEAD(&l->waiting, r, entry);
 		r->seq = 0;
 	}
@@ -204,13 +224,14 @@ link_on_msg(struct chan *chan, const struct ipc_msg *m, void *ctx)
 			break;
 	if (r == NULL)
 		return;
-	TAILQ_REMOVE(&l->sent, r, entry);
+	link_forget_sent(l, r);
 	if (TAILQ_EMPTY(&l->sent))
 		link_arm(l, IDLE_MS);
 	if (m->error != NULL)
 		req_done(r, false, m->error, m->error_len);
 	else
 		req_done(r, true, m->result, m->result_len);
+	link_pump(l);
 }
 
 static void
@@ -325,6 +346,7 @@ link_send_one(struct link *l, struct link_req *r)
 	case CHAN_OK:
 		TAILQ_REMOVE(&l->waiting, r, entry);
 		TAILQ_INSERT_TAIL(&l->sent, r, entry);
+		l->busy += req_counts(r);
 		r->tries++;
 		event_del(l->timer);
 		return true;
@@ -344,15 +366,20 @@ link_send_one(struct link *l, struct link_req *r)
 static void
 link_pump(struct link *l)
 {
-	struct link_req *r;
+	struct link_req *r, *next;
 
 	if (l->held)
 		return;
 	if (l->state == LINK_DOWN && !TAILQ_EMPTY(&l->waiting))
 		link_dial(l);
-	while (l->state == LINK_READY && (r = TAILQ_FIRST(&l->waiting)) != NULL)
+	if (l->state != LINK_READY)
+		return;
+	TAILQ_FOREACH_SAFE(r, &l->waiting, entry, next) {
+		if (req_counts(r) && l->busy >= BUSY_MAX)
+			continue;
 		if (!link_send_one(l, r))
 			break;
+	}
 }
 
 static void
@@ -423,7 +450,7 @@ link_drop(struct link *l, struct link_req *r)
 	if (r->seq == 0)
 		TAILQ_REMOVE(&l->waiting, r, entry);
 	else
-		TAILQ_REMOVE(&l->sent, r, entry);
+		link_forget_sent(l, r);
 	r->waits = false;
 	if (l->state == LINK_READY && TAILQ_EMPTY(&l->sent) &&
 	    TAILQ_EMPTY(&l->waiting))
@@ -434,8 +461,6 @@ void
 link_hold(struct link *l, bool hold)
 {
 	l->held = hold;
-	if (l->chan != NULL)
-		chan_hold_reading(l->chan, hold);
 	if (!hold)
 		event_active(l->timer, EV_TIMEOUT, 0);
 }

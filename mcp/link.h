@@ -55,7 +55,10 @@ void link_free(struct link **);
 void link_send(struct link *, struct link_req *);
 /* The request is not wanted any more; nothing if it is not the link's. */
 void link_drop(struct link *, struct link_req *);
-/* While held, no answer is delivered and no connection made. */
+/*
+ * While held, nothing is sent and no connection made; answers to what was sent
+ * still come, since the service drops a client that does not read.
+ */
 void link_hold(struct link *, bool hold);
 
 #endif

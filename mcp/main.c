@@ -93,11 +93,14 @@ program_settle(struct program *p)
 }
 
 static void
-on_written(void *ctx)
+on_change(void *ctx)
 {
 	struct program *p = ctx;
+	size_t queued = out_queued(p->adapter.out);
 
-	if (out_queued(p->adapter.out) <= FREE_BYTES)
+	if (queued >= HOLD_BYTES)
+		program_hold(p, true);
+	else if (queued <= FREE_BYTES)
 		program_hold(p, false);
 	program_settle(p);
 }
@@ -152,11 +155,9 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 	struct program *p = arg;
 	ssize_t n = read(fd, bytes, sizeof(bytes));
 
-	if (n > 0) {
+	if (n > 0)
 		lines_feed(&p->lines, bytes, (size_t)n);
-		if (out_queued(p->adapter.out) >= HOLD_BYTES)
-			program_hold(p, true);
-	} else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
 		program_end(p);
 }
 
@@ -273,7 +274,7 @@ make_base(void)
 static bool
 make_parts(struct program *p)
 {
-	static const struct out_ops out_ops = { on_written, on_broken };
+	static const struct out_ops out_ops = { on_change, on_broken };
 	struct adapter *a = &p->adapter;
 
 	TAILQ_INIT(&a->calls);

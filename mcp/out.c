@@ -64,7 +64,7 @@ out_on_writable(evutil_socket_t fd, short what, void *arg)
 	if (evbuffer_get_length(o->queue) > 0)
 		event_add(o->writable, NULL);
 	if (n > 0)
-		o->ops.on_written(o->ctx);
+		o->ops.on_change(o->ctx);
 }
 
 struct out *
@@ -111,6 +111,7 @@ out_line(struct out *o, const void *line, size_t len)
 	    evbuffer_add(o->queue, "\n", 1) == -1)
 		return false;
 	event_add(o->writable, NULL);
+	o->ops.on_change(o->ctx);
 	return true;
 }
 

@@ -13,8 +13,8 @@ struct event_base;
 struct out;
 
 struct out_ops {
-	void (*on_written)(
-	    void *ctx);               /* some of it was; the queue is shorter */
+	/* The queue is longer or shorter; must not write. */
+	void (*on_change)(void *ctx);
 	void (*on_broken)(void *ctx); /* nobody reads any more; said once */
 };
 

@@ -161,6 +161,7 @@ ask_events(struct call *c)
 	ipc_set_str(&c->req.params, F_RUN_ID, c->run_id);
 	ipc_set_int(&c->req.params, F_AFTER_SEQ, c->after_seq);
 	ipc_set_int(&c->req.params, F_LIMIT, POLL_LIMIT);
+	ipc_set_int(&c->req.params, F_MAX_BYTES, CALL_ANSWER_BYTES);
 	ipc_set_int(&c->req.params, F_TIMEOUT_MS,
 	    left < 1             ? 1
 		: left > POLL_MS ? POLL_MS

@@ -233,6 +233,20 @@ push @many, map { $m->call('list_task_templates') } 1 .. 20;
 is scalar(grep { result($m, $_)->{structuredContent} } @many), 221,
     '221 calls in flight';
 
+# Answers that are not read wait at the service or in bounds.
+@many = map { $m->call('list_task_templates') } 1 .. 450;
+wait_until(3, sub {
+	open my $f, '<', "/proc/$m->{pid}/status" or return 1;
+	my ($kb) = join('', <$f>) =~ /VmRSS:\s+(\d+)/;
+	return $kb > 40000;
+}) and fail 'unread answers pile up';
+my %late;
+while (keys %late < 450 && defined(my $line = $m->raw)) {
+	$late{$1} = 1 if $line =~ /"id":(\d+),.*"structuredContent":\{/;
+}
+is join(',', sort keys %late), join(',', sort @many),
+    '450 answers that are read late';
+
 # The modern era and a lower trust.
 my $modern = BrowserTask::Mcp->new(instance => $i,
 	args => [ '--trust', 'remote' ]);
