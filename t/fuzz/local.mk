@@ -146,6 +146,16 @@ t_fuzz_ctl_replay_SOURCES = $(fuzz_ctl_sources) $(replay_sources)
 t_fuzz_ctl_replay_LDADD = $(t_fuzz_ctl_fuzz_LDADD)
 TESTS += t/fuzz/ctl_replay
 
+FUZZ_TARGETS += shorten
+fuzz_programs += t/fuzz/shorten_fuzz
+t_fuzz_shorten_fuzz_SOURCES = t/fuzz/fuzz_shorten.c
+t_fuzz_shorten_fuzz_LDFLAGS = $(fuzz_link_flags)
+t_fuzz_shorten_fuzz_LDADD = $(supervisord_supervisord_LDADD)
+check_PROGRAMS += t/fuzz/shorten_replay
+t_fuzz_shorten_replay_SOURCES = t/fuzz/fuzz_shorten.c $(replay_sources)
+t_fuzz_shorten_replay_LDADD = $(supervisord_supervisord_LDADD)
+TESTS += t/fuzz/shorten_replay
+
 FUZZ_TARGETS += submit
 fuzz_programs += t/fuzz/submit_fuzz
 t_fuzz_submit_fuzz_SOURCES = t/fuzz/fuzz_submit.c
