@@ -19,12 +19,14 @@
 #define ALIGNMENTS 3 /* of base64 */
 #define LEVELS     3 /* of escapes within escapes */
 #define JSON_DEPTH 128
+#define PLAIN_MAX  12
 
 struct needle {
 	const uint8_t *bytes;
 	size_t len;
 	bool base64;
 	bool backslash; /* has one */
+	bool plain;     /* may be a word of any name */
 };
 
 struct redact {
@@ -39,6 +41,7 @@ struct hay {
 	const uint8_t *p;
 	const uint8_t *end;
 	bool json;
+	bool name;
 };
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -117,6 +120,8 @@ match_any(const struct redact *r, const struct hay *hay)
 	if (!r->starts[*hay->p])
 		return NULL;
 	for (size_t i = 0; i < r->count; i++) {
+		if (hay->name && r->list[i].plain)
+			continue;
 		end = match(&r->list[i], hay);
 		if (end != NULL && (best == NULL || end > best))
 			best = end;
@@ -140,11 +145,9 @@ unit_len(const struct hay *hay)
 
 /* out NULL: only looks. True when something was found. */
 static bool
-add_text(const struct redact *r, const uint8_t *bytes, size_t len, bool json,
-    struct buf *out)
+add_text(const struct redact *r, struct hay hay, struct buf *out)
 {
-	struct hay hay = { bytes, bytes + len, json };
-	const uint8_t *from = bytes, *end;
+	const uint8_t *from = hay.p, *end;
 	bool found = false;
 
 	while (hay.p < hay.end) {
@@ -204,6 +207,15 @@ is_word(uint8_t c)
 	    (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
+/* Whether the string that ends at p is the name of a member. */
+static bool
+is_key(const uint8_t *p, const uint8_t *end)
+{
+	for (p++; p < end && is_one_of(*p, " \t\r\n");)
+		p++;
+	return p < end && *p == ':';
+}
+
 /* A text that is known to be JSON. */
 static bool
 add_json(const struct redact *r, const uint8_t *p, size_t len, struct buf *out)
@@ -218,8 +230,9 @@ add_json(const struct redact *r, const uint8_t *p, size_t len, struct buf *out)
 				continue;
 			if (out != NULL)
 				buf_add(out, "\"", 1);
-			found |= add_text(
-			    r, from + 1, (size_t)(p - from - 1), true, out);
+			found |= add_text(r,
+			    (struct hay){ from + 1, p, true, is_key(p, end) },
+			    out);
 			from = p++;
 		} else if (is_word(*p)) {
 			while (p < end && is_word(*p))
@@ -253,17 +266,32 @@ is_json(const uint8_t *p, size_t len)
 	return good;
 }
 
+static struct hay
+whole(const void *bytes, size_t len, bool name)
+{
+	const uint8_t *p = bytes;
+
+	return (struct hay){ p, p + len, false, name };
+}
+
 static bool
 add_any(const struct redact *r, const void *bytes, size_t len, struct buf *out)
 {
 	return is_json(bytes, len) ? add_json(r, bytes, len, out)
-				   : add_text(r, bytes, len, false, out);
+				   : add_text(r, whole(bytes, len, false), out);
 }
 
 bool
 redact_finds(const struct redact *r, const void *bytes, size_t len)
 {
 	return add_any(r, bytes, len, NULL);
+}
+
+bool
+redact_add_name(const struct redact *r, const char *name, struct buf *out)
+{
+	(void)add_text(r, whole(name, strlen(name), true), out);
+	return !out->failed;
 }
 
 bool
@@ -276,6 +304,19 @@ redact_add(
 
 /* ---- needles ---- */
 
+/*
+ * Names that programs give to things are made of such words; a user called
+ * "page" must not take them apart.
+ */
+static bool
+is_plain(const uint8_t *p, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if ((p[i] | 0x20) < 'a' || (p[i] | 0x20) > 'z')
+			return false;
+	return len < PLAIN_MAX;
+}
+
 static void
 add_needle(struct redact *r, const void *bytes, size_t len, bool base64)
 {
@@ -285,7 +326,8 @@ add_needle(struct redact *r, const void *bytes, size_t len, bool base64)
 	if (len < REDACT_MIN)
 		return;
 	n = &r->list[r->count++];
-	*n = (struct needle){ p, len, base64, memchr(p, '\\', len) != NULL };
+	*n = (struct needle){ p, len, base64, memchr(p, '\\', len) != NULL,
+		!base64 && is_plain(p, len) };
 	r->starts[*p] = true;
 	if (base64 && (*p == '+' || *p == '/'))
 		r->starts[*p == '+' ? '-' : '_'] = true;

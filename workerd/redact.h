@@ -34,6 +34,12 @@ bool redact_add(
     const struct redact *, const void *bytes, size_t len, struct buf *out);
 
 /*
+ * The same for a name that programs go by: a kind, a code, the name of a step.
+ * As in the names of members of JSON, a secret that is one short word of
+ * letters stays.
+ */
+bool redact_add_name(const struct redact *, const char *name, struct buf *out);
+/*
  * What this process writes goes through that one from here on: messages
  * (report.h) and the log. NULL: through none. It is borrowed.
  */

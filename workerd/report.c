@@ -75,6 +75,25 @@ report_clean(char *dst, size_t size, const char *text)
 	buf_clear(&b);
 }
 
+/* A name that supervisord or the template's readers go by. */
+static void
+clean_name(char *dst, size_t size, const char *name)
+{
+	const struct redact *r = redact_installed();
+	struct buf b;
+
+	if (r == NULL) {
+		clean_chars(dst, size, name);
+		return;
+	}
+	buf_init(&b, 2 * strlen(name) + sizeof(REDACT_SHOWN));
+	if (redact_add_name(r, name, &b) && buf_add(&b, "", 1))
+		clean_chars(dst, size, (const char *)b.data);
+	else
+		clean_chars(dst, size, REDACT_SHOWN);
+	buf_clear(&b);
+}
+
 static bool
 send_note(struct chan *chan, const struct ipc_params *p)
 {
@@ -161,7 +180,7 @@ report_step_start(struct chan *chan, const char *name)
 	struct ipc_params p;
 	char text[NAME_SIZE];
 
-	report_clean(text, sizeof(text), name);
+	clean_name(text, sizeof(text), name);
 	ipc_params_init(&p, MSG_S_STEP_START);
 	ipc_set_str(&p, F_NAME, text);
 	return send_note(chan, &p);
@@ -174,13 +193,13 @@ report_step_end(struct chan *chan, const char *name, int64_t duration_ms,
 	struct ipc_params p;
 	char text[NAME_SIZE], code_text[NAME_SIZE];
 
-	report_clean(text, sizeof(text), name);
+	clean_name(text, sizeof(text), name);
 	ipc_params_init(&p, MSG_S_STEP_END);
 	ipc_set_str(&p, F_NAME, text);
 	ipc_set_bool(&p, F_SUCCESS, ok);
 	ipc_set_int(&p, F_DURATION_MS, duration_ms < 0 ? 0 : duration_ms);
 	if (code != NULL && *code != '\0') {
-		report_clean(code_text, sizeof(code_text), code);
+		clean_name(code_text, sizeof(code_text), code);
 		ipc_set_str(&p, F_ERROR_CODE, code_text);
 	}
 	if (meta != NULL)
@@ -194,8 +213,8 @@ report_step_retry(struct chan *chan, const char *name, const char *code)
 	struct ipc_params p;
 	char text[NAME_SIZE], code_text[NAME_SIZE];
 
-	report_clean(text, sizeof(text), name);
-	report_clean(code_text, sizeof(code_text), code);
+	clean_name(text, sizeof(text), name);
+	clean_name(code_text, sizeof(code_text), code);
 	ipc_params_init(&p, MSG_S_STEP_RETRY);
 	ipc_set_str(&p, F_NAME, text);
 	ipc_set_str(&p, F_ERROR_CODE, code_text);
@@ -208,7 +227,7 @@ report_phase(struct chan *chan, const char *phase)
 	struct ipc_params p;
 	char text[33];
 
-	report_clean(text, sizeof(text), phase);
+	clean_name(text, sizeof(text), phase);
 	ipc_params_init(&p, MSG_S_PHASE);
 	ipc_set_str(&p, F_PHASE, text);
 	return send_note(chan, &p);
@@ -237,9 +256,9 @@ report_collect(struct chan *chan, const struct report_collect *c)
 	struct ipc_params p;
 	char kind[33], mime[129], name[129];
 
-	report_clean(kind, sizeof(kind), c->kind);
-	report_clean(mime, sizeof(mime), c->mime);
-	report_clean(name, sizeof(name), c->name);
+	clean_name(kind, sizeof(kind), c->kind);
+	clean_name(mime, sizeof(mime), c->mime);
+	clean_name(name, sizeof(name), c->name);
 	ipc_params_init(&p, MSG_S_COLLECT);
 	ipc_set_int(&p, F_PART, c->part);
 	ipc_set_str(&p, F_KIND, kind);
@@ -311,9 +330,9 @@ report_artifact_end(struct chan *chan, int slot, const char *kind,
 	struct ipc_params p;
 	char kind_text[33], mime_text[129], name_text[129];
 
-	report_clean(kind_text, sizeof(kind_text), kind);
-	report_clean(mime_text, sizeof(mime_text), mime);
-	report_clean(name_text, sizeof(name_text), name);
+	clean_name(kind_text, sizeof(kind_text), kind);
+	clean_name(mime_text, sizeof(mime_text), mime);
+	clean_name(name_text, sizeof(name_text), name);
 	ipc_params_init(&p, MSG_S_ARTIFACT_END);
 	ipc_set_int(&p, F_SLOT, slot);
 	ipc_set_str(&p, F_KIND, kind_text);
@@ -350,7 +369,10 @@ set_clean(struct ipc_params *p, enum msg_key key, char *dst, size_t size,
 {
 	if (text == NULL || *text == '\0')
 		return;
-	report_clean(dst, size, text);
+	if (key == F_MESSAGE)
+		report_clean(dst, size, text);
+	else
+		clean_name(dst, size, text);
 	ipc_set_str(p, key, dst);
 }
 

@@ -231,7 +231,7 @@ test_lua(void)
 /* Two values: one with all that is escaped somewhere, one plain. */
 static const char values[] =
     "[\"pa ss\\\"w/&<\\\\%41\u00e9\",\"hunter2\",\"abc\","
-    "\"1234\",\"nabc\"]";
+    "\"1234\",\"nabc\",\"page\"]";
 
 static struct redact *redactor;
 
@@ -309,6 +309,8 @@ test_json(void)
 	expect("[\"hunt\",\"er2\",true,null,1.5e3]",
 	    "[\"[secret]\",\"er2\",true,null,1.5e3]");
 	expect("[\"hunter2\"", "[\"[secret]\"");
+	expect("{\"pageInfo\" : \"my page\",\"page\":[\"page\"]}",
+	    "{\"pageInfo\" : \"my [secret]\",\"page\":[\"[secret]\"]}");
 }
 
 /* Whatever stands around and however it is escaped, JSON stays JSON. */
@@ -347,16 +349,34 @@ test_any(void)
 }
 
 static void
+test_names(void)
+{
+	static const char *const names[][2] = { { "page_read", "page_read" },
+		{ "text/html", "text/html" }, { "as_hunter2", "as_[secret]" } };
+	struct buf b;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		buf_init(&b, 100);
+		ok(redact_add_name(redactor, names[i][0], &b) &&
+			buf_add(&b, "", 1) &&
+			strcmp((char *)b.data, names[i][1]) == 0,
+		    "the name %s", names[i][0]);
+		buf_clear(&b);
+	}
+}
+
+static void
 test_redact(void)
 {
 	struct secrets *s = secrets_new();
 
 	(void)feed(s, values, strlen(values), SIZE_MAX, true);
-	is_int(secrets_count(s), 5, "values to look for");
+	is_int(secrets_count(s), 6, "values to look for");
 	redactor = redact_new(s);
 	test_texts();
 	test_json();
 	test_any();
+	test_names();
 	(void)redacted("", 0);
 	redact_free(&redactor);
 	secrets_free(&s);
