@@ -6,6 +6,7 @@ local _, kit = ...
 
 local WAIT_MS = 10000
 local NEXT_MS = 3000
+local BUTTON_MS = 5000 -- the fields beside it are there already
 
 local function secret(description)
 	return { type = "string", minLength = 1, maxLength = 4096,
@@ -199,7 +200,8 @@ local function submit(tab, inputs, options)
 		target = { mode = "semantic", query = "login",
 			kind = "button" }
 	end
-	return must("button", tab:submit(target, options))
+	return must("button", tab:submit(target, { timeoutMs = BUTTON_MS,
+		navigationTimeoutMs = options.navigationTimeoutMs }))
 end
 
 -- Whether it has worked, and if not, why that is not known.
