@@ -35,6 +35,7 @@ struct spares {
 	struct sup *sup;
 	TAILQ_HEAD(, spare) list;
 	struct event *timer;
+	int64_t due_ms;  /* when it fires */
 	uint32_t flags;  /* what runs wanted last */
 	int64_t damp_ms; /* one died: so long until the next is made */
 };
@@ -73,6 +74,13 @@ spare_free(struct spare **spare)
 }
 
 static void
+spares_arm(struct spares *t, int64_t ms)
+{
+	t->due_ms = clock_mono_ms() + ms;
+	worker_arm(t->timer, ms);
+}
+
+static void
 spare_on_ready(void *ctx)
 {
 	struct spare *s = ctx;
@@ -103,8 +111,11 @@ spare_on_reaped(void *ctx, const struct worker_end *end)
 		log_warn("a spare was lost: %s; the next one is made in %lld s",
 		    end->text, (long long)t->damp_ms / 1000);
 	}
+	if (s->ending)
+		spares_pump(t->sup);
+	else
+		spares_arm(t, t->damp_ms);
 	spare_free(&s);
-	spares_pump(t->sup);
 }
 
 static const struct worker_ops spare_ops = {
@@ -178,7 +189,12 @@ spares_pump(struct sup *sup)
 
 	if (ms == 0)
 		ms = tasks_active(sup->tasks) > 0 ? FILL_BUSY_MS : FILL_IDLE_MS;
-	worker_arm(t->timer, spares_may_be(sup) ? ms : 0);
+	if (!spares_may_be(sup))
+		ms = 0;
+	/* Else runs that end all the time would put it off for ever. */
+	if (!evtimer_pending(t->timer, NULL) ||
+	    clock_mono_ms() + ms < t->due_ms)
+		spares_arm(t, ms);
 }
 
 struct worker *
@@ -193,7 +209,7 @@ spares_claim(struct sup *sup, uint32_t flags)
 		if (!s->ending && s->flags == flags &&
 		    (best == NULL || (s->ready && !best->ready)))
 			best = s;
-	spares_pump(sup);
+	spares_arm(t, t->damp_ms > 0 ? t->damp_ms : FILL_BUSY_MS);
 	if (best == NULL || !worker_is_sound(best->worker))
 		return NULL;
 	if (best->ready)
