@@ -324,7 +324,7 @@ page_move(
 	cdp_session_free(&p->session);
 	p->session = s;
 	p->context = 0;
-	p->loader[0] = '\0';
+	p->loader[0] = p->origin[0] = '\0';
 	strlcpy(p->target, target, sizeof(p->target));
 	if (p->scripts_off)
 		page_set_scripts(p, false);

@@ -16,8 +16,10 @@
 /* Beside what the origins take: brackets and names of the whole. */
 #define SAVE_FRAME_BYTES 64
 
+/* A page may have gone elsewhere in the meantime: then it is no answer. */
 static const char read_storage[] =
-    "() => Array.from({length: localStorage.length}, (_, i) => {"
+    "(origin) => location.origin !== origin ? null :"
+    " Array.from({length: localStorage.length}, (_, i) => {"
     " const name = localStorage.key(i);"
     " return {name, value: localStorage.getItem(name)} })";
 
@@ -30,7 +32,8 @@ struct state_save {
 	struct buf cookies; /* a JSON array */
 	struct buf origins; /* JSON objects with commas between */
 	bool has_cookies;
-	bool staged; /* the current origin is tried on the stage */
+	bool staged;     /* the current origin is tried on the stage */
+	struct buf name; /* of it, as JSON */
 	unsigned lost;
 	unsigned next, n;
 	char list[BROWSER_ORIGINS_MAX][PAGE_ORIGIN_MAX + 1];
@@ -60,6 +63,7 @@ state_save_free(struct state_save **sp)
 	if (s->deadline != NULL)
 		event_free(s->deadline);
 	json_doc_free(&s->before);
+	buf_clear(&s->name);
 	buf_clear(&s->cookies);
 	buf_clear(&s->origins);
 	free(s);
@@ -159,6 +163,18 @@ save_is_list(const struct page_result *r)
 }
 
 static void
+save_on_storage(struct page *, const struct page_result *, void *arg);
+
+static void
+save_on_stage(struct state_save *s)
+{
+	s->staged = true;
+	if (!stage_visit(s->browser, s->list[s->next - 1], read_storage,
+		s->name.data, s->name.len, save_on_storage, s))
+		save_lose(s);
+}
+
+static void
 save_on_storage(struct page *p, const struct page_result *r, void *arg)
 {
 	struct state_save *s = arg;
@@ -167,15 +183,11 @@ save_on_storage(struct page *p, const struct page_result *r, void *arg)
 	struct buf entry;
 	bool good;
 
-	if (r->status != PAGE_OK && !s->staged) {
-		s->staged = true;
-		if (!stage_visit(s->browser, origin, read_storage, NULL, 0,
-			save_on_storage, s))
-			save_lose(s);
-		return;
-	}
 	if (r->status != PAGE_OK || !save_is_list(r)) {
-		save_lose(s);
+		if (s->staged)
+			save_lose(s);
+		else
+			save_on_stage(s);
 		return;
 	}
 	good = true;
@@ -200,6 +212,7 @@ save_on_storage(struct page *p, const struct page_result *r, void *arg)
 static void
 save_go_on(struct state_save *s)
 {
+	struct json_writer w;
 	const char *origin;
 	unsigned long used;
 	struct page *p;
@@ -210,20 +223,21 @@ save_go_on(struct state_save *s)
 	}
 	origin = s->list[s->next++];
 	s->staged = false;
+	buf_reset(&s->name);
+	json_writer_init(&w, &s->name);
+	json_write_str(&w, origin);
 	TAILQ_FOREACH(p, &s->browser->pages, next) {
 		used = p->used;
 		if (!p->staged && strcmp(p->origin, origin) == 0 &&
-		    page_eval(p, read_storage, sizeof(read_storage) - 1, NULL,
-			0, SAVE_EVAL_MS, save_on_storage, s)) {
+		    page_eval(p, read_storage, sizeof(read_storage) - 1,
+			(const char *)s->name.data, s->name.len, SAVE_EVAL_MS,
+			save_on_storage, s)) {
 			/* This is no use of the tab. */
 			p->used = used;
 			return;
 		}
 	}
-	s->staged = true;
-	if (!stage_visit(
-		s->browser, origin, read_storage, NULL, 0, save_on_storage, s))
-		save_lose(s);
+	save_on_stage(s);
 }
 
 static void
@@ -305,6 +319,7 @@ state_save(struct browser *b, const void *before, size_t before_len,
 	s->browser = b;
 	s->cb = cb;
 	s->arg = arg;
+	buf_init(&s->name, PAGE_ORIGIN_MAX * 6 + 2);
 	buf_init(&s->cookies, LIMIT_STATE_BYTES);
 	buf_init(&s->origins, LIMIT_STATE_BYTES);
 	s->deadline = event_new(b->base, -1, 0, save_on_deadline, s);

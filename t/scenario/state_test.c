@@ -194,6 +194,35 @@ test_before(struct page *p)
 	ok(holds("\"bee\""), "a tab that is busy is left alone");
 }
 
+/* A tab that goes elsewhere by itself while it is asked. */
+static void
+test_moving(void)
+{
+	char host[] = "x.localhost", source[512];
+	struct page *p = visit_open();
+
+	visit_url(p, at("m.localhost", "/set.html"), 0);
+	snprintf(source, sizeof(source),
+	    "() => { const f = document.createElement('script');"
+	    " f.textContent = \"location.href = '%s'\";"
+	    " document.head.append(f); return 1 }",
+	    at("n.localhost", "/set.html"));
+	visit_eval(p, source, NULL, 0);
+	save(NULL);
+	snprintf(source, sizeof(source),
+	    "{\"origin\":\"http://m.localhost:%d\",\"localStorage\":"
+	    "[{\"name\":\"theme\"",
+	    visit.site.port);
+	ok(holds(source), "a tab that goes elsewhere while it is asked");
+	for (const char *h = "mn"; *h != '\0'; h++) {
+		host[0] = *h;
+		visit_url(p, at(host, "/show.html"), 0);
+		visit_eval(
+		    p, "() => { localStorage.clear(); return 1 }", NULL, 0);
+	}
+	visit_shut(p);
+}
+
 /* A site's service worker answers for its origin, but not on the stage. */
 static void
 test_worker(void)
@@ -347,6 +376,7 @@ main(void)
 	fill(p);
 	test_save();
 	test_before(p);
+	test_moving();
 	test_worker();
 	test_limit();
 	first = strdup(state != NULL ? state : "");
