@@ -16,8 +16,10 @@ struct call;
 struct event_base;
 struct link;
 struct out;
+struct question;
 
 TAILQ_HEAD(call_list, call);
+TAILQ_HEAD(question_list, question);
 
 /* An answer is a line of at most so many bytes: clients drop longer ones. */
 #define ADAPTER_ANSWER_MAX (4u << 20)
@@ -29,8 +31,13 @@ struct adapter {
 	const struct revision *legacy; /* agreed on; NULL before initialize */
 	struct call_list calls;        /* of tools, that are not answered */
 	size_t ncalls;
+	struct question_list questions; /* of other requests */
+	size_t nquestions;
 	bool cancel_ends_run; /* a canceled call cancels its run, too */
-	void (*on_settled)(struct adapter *); /* no call is left; may be NULL */
+	void (*on_settled)(struct adapter *); /* none is left; may be NULL */
 };
+
+/* Tells on_settled when nothing is unanswered. */
+void adapter_settle(struct adapter *);
 
 #endif

@@ -269,7 +269,35 @@ answer_plain(struct call *c, bool good, const char *json, size_t len)
 		return;
 	answer_begin(&a, c);
 	answer_members(&a, json_root(doc), nothing);
-	hints_templates(&a.w, json_obj_get(json_root(doc), "templates"));
+	json_doc_free(&doc);
+	answer_send(&a);
+}
+
+void
+answer_templates(struct call *c, bool good, const char *json, size_t len)
+{
+	static const char *const outputs[] = { "outputs", NULL };
+	struct json_doc *doc = answer_parse(c, good, json, len);
+	const char *const *but = len > CALL_ANSWER_BYTES ? outputs : nothing;
+	struct json_val templates;
+	struct json_iter it;
+	struct answer a;
+
+	if (doc == NULL)
+		return;
+	templates = json_obj_get(json_root(doc), "templates");
+	if (json_len(templates) == 1)
+		but = nothing;
+	answer_begin(&a, c);
+	json_write_key(&a.w, "templates");
+	json_write_begin_array(&a.w);
+	for (it = json_iter(templates); json_iter_next(&it);) {
+		json_write_begin_object(&a.w);
+		answer_members(&a, it.val, but);
+		json_write_end_object(&a.w);
+	}
+	json_write_end_array(&a.w);
+	hints_templates(&a.w, templates, but == outputs);
 	json_doc_free(&doc);
 	answer_send(&a);
 }

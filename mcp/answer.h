@@ -22,6 +22,8 @@ void answer_fault(struct call *, enum err_code, const char *message);
 void answer_run(struct call *, const char *json, size_t len);
 
 /* For tools whose answer is the service's, as link_done_fn. */
+/* Left out of a list that is too long: what its templates answer. */
+void answer_templates(struct call *, bool good, const char *, size_t len);
 void answer_plain(struct call *, bool good, const char *, size_t len);
 /* Without any member of ours. */
 void answer_exact(struct call *, bool good, const char *, size_t len);

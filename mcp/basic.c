@@ -20,11 +20,16 @@ static const char instructions[] =
 static void
 write_capabilities(struct json_writer *w)
 {
+	static const char *const features[] = { "tools", "resources", "prompts",
+		"completions" };
+
 	json_write_key(w, "capabilities");
 	json_write_begin_object(w);
-	json_write_key(w, "tools");
-	json_write_begin_object(w);
-	json_write_end_object(w);
+	for (size_t i = 0; i < sizeof(features) / sizeof(features[0]); i++) {
+		json_write_key(w, features[i]);
+		json_write_begin_object(w);
+		json_write_end_object(w);
+	}
 	json_write_end_object(w);
 }
 

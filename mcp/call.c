@@ -12,6 +12,7 @@
 #include "mcp/args.h"
 #include "mcp/call.h"
 #include "mcp/method.h"
+#include "mcp/question.h"
 #include "mcp/waiting.h"
 
 #define CALLS_MAX     1024
@@ -68,8 +69,7 @@ call_free(struct call **call)
 	buf_clear(&c->ignored);
 	buf_clear(&c->run);
 	free(c);
-	if (a->ncalls == 0 && a->on_settled != NULL)
-		a->on_settled(a);
+	adapter_settle(a);
 }
 
 static void
@@ -160,6 +160,7 @@ calls_cancel(struct adapter *a, const struct rpc_msg *m)
 
 	if (!json_raw(id, &raw, &len))
 		return;
+	questions_cancel(a, raw, len);
 	TAILQ_FOREACH_SAFE(c, &a->calls, entry, next) {
 		if (c->reply.id_len != len ||
 		    memcmp(c->reply.id, raw, len) != 0)
@@ -177,7 +178,6 @@ calls_drop_all(struct adapter *a)
 {
 	struct call *c, *next;
 
-	a->on_settled = NULL;
 	TAILQ_FOREACH_SAFE(c, &a->calls, entry, next)
 		call_free(&c);
 }

@@ -240,7 +240,8 @@ hints_events(struct json_writer *w, struct json_val answer)
 }
 
 void
-hints_templates(struct json_writer *w, struct json_val templates)
+hints_templates(
+    struct json_writer *w, struct json_val templates, bool shortened)
 {
 	json_write_key(w, "nextActions");
 	json_write_begin_array(w);
@@ -249,6 +250,12 @@ hints_templates(struct json_writer *w, struct json_val templates)
 		action_end(w,
 		    "give a templateId and inputs that fit its "
 		    "schema; exampleInputs shows some");
+	}
+	if (shortened) {
+		action_begin(w, "list_task_templates");
+		action_end(w,
+		    "give a templateId to see what that template answers, too: "
+		    "outputs were left out here");
 	}
 	json_write_end_array(w);
 }

@@ -15,7 +15,8 @@ void hints_error(struct json_writer *, struct json_val error);
 /* Of a list that goes on at that cursor. */
 void hints_list(struct json_writer *, const char *tool, struct json_val cursor);
 void hints_events(struct json_writer *, struct json_val answer);
-/* Of a templates list. */
-void hints_templates(struct json_writer *, struct json_val templates);
+/* Of a list of templates; shortened: without their outputs. */
+void hints_templates(
+    struct json_writer *, struct json_val templates, bool shortened);
 
 #endif

@@ -13,6 +13,7 @@ MCP_TOOLS = \
 # All but its main function, for the tests.
 noinst_LIBRARIES += mcp/libmcp.a
 mcp_libmcp_a_SOURCES = \
+	mcp/adapter.c \
 	mcp/adapter.h \
 	mcp/answer.c \
 	mcp/answer.h \
@@ -21,6 +22,7 @@ mcp_libmcp_a_SOURCES = \
 	mcp/basic.c \
 	mcp/call.c \
 	mcp/call.h \
+	mcp/complete.c \
 	mcp/fault.c \
 	mcp/fault.h \
 	mcp/hints.c \
@@ -35,8 +37,12 @@ mcp_libmcp_a_SOURCES = \
 	mcp/out.h \
 	mcp/progress.c \
 	mcp/progress.h \
+	mcp/prompts.c \
+	mcp/question.c \
+	mcp/question.h \
 	mcp/reply.c \
 	mcp/reply.h \
+	mcp/resources.c \
 	mcp/revision.c \
 	mcp/revision.def \
 	mcp/revision.h \

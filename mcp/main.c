@@ -26,6 +26,7 @@
 #include "mcp/link.h"
 #include "mcp/method.h"
 #include "mcp/out.h"
+#include "mcp/question.h"
 
 #define READ_BYTES 8192 /* how many short lines are answered at once */
 #define END_MS     1500 /* for calls on their way when input ends */
@@ -87,7 +88,7 @@ program_hold(struct program *p, bool hold)
 static void
 program_settle(struct program *p)
 {
-	if (p->ended && p->adapter.ncalls == 0 &&
+	if (p->ended && p->adapter.ncalls == 0 && p->adapter.nquestions == 0 &&
 	    out_queued(p->adapter.out) == 0)
 		event_base_loopbreak(p->adapter.base);
 }
@@ -278,6 +279,7 @@ make_parts(struct program *p)
 	struct adapter *a = &p->adapter;
 
 	TAILQ_INIT(&a->calls);
+	TAILQ_INIT(&a->questions);
 	a->base = make_base();
 	if (a->base == NULL)
 		return false;
@@ -304,7 +306,9 @@ make_parts(struct program *p)
 static void
 free_parts(struct program *p)
 {
+	p->adapter.on_settled = NULL;
 	calls_drop_all(&p->adapter);
+	questions_drop_all(&p->adapter);
 	link_free(&p->adapter.link);
 	out_free(&p->adapter.out);
 	lines_free(&p->lines);

@@ -26,6 +26,9 @@ void method_long_line(struct adapter *);
 method_fn basic_initialize, basic_discover, basic_ping;
 method_fn tools_list;
 method_fn call_tool;
+method_fn resources_list, resources_templates, resources_read;
+method_fn prompts_list, prompts_get;
+method_fn completion_complete;
 
 /* Handlers of notifications. */
 typedef void note_fn(struct adapter *, const struct rpc_msg *);

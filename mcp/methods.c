@@ -22,6 +22,13 @@ static const struct {
 	{ "server/discover", ERA_MODERN, basic_discover },
 	{ "tools/list", ERA_LEGACY | ERA_MODERN, tools_list },
 	{ "tools/call", ERA_LEGACY | ERA_MODERN, call_tool },
+	{ "resources/list", ERA_LEGACY | ERA_MODERN, resources_list },
+	{ "resources/templates/list", ERA_LEGACY | ERA_MODERN,
+	    resources_templates },
+	{ "resources/read", ERA_LEGACY | ERA_MODERN, resources_read },
+	{ "prompts/list", ERA_LEGACY | ERA_MODERN, prompts_list },
+	{ "prompts/get", ERA_LEGACY | ERA_MODERN, prompts_get },
+	{ "completion/complete", ERA_LEGACY | ERA_MODERN, completion_complete },
 };
 
 #define METHODS (sizeof(methods) / sizeof(methods[0]))

@@ -39,6 +39,10 @@ DEFINITION(subscribe_task_run_events)
 #include "mcp/tools/subscribe_task_run_events.json.inc"
 ENDDEF
 
+static const struct tool_arg templates_args[] = {
+	{ "templateId", F_TEMPLATE_ID, false },
+	{ NULL, 0, false },
+};
 static const struct tool_arg no_args[] = { { NULL, 0, false } };
 static const struct tool_arg run_args[] = {
 	{ "templateId", F_TEMPLATE_ID, true },
@@ -86,8 +90,8 @@ static const struct tool_arg events_args[] = {
 
 /* In the order in which they are listed. */
 static const struct tool tools[] = {
-	{ TOOL(list_task_templates), MSG_TEMPLATE_LIST, no_args, NULL,
-	    answer_plain },
+	{ TOOL(list_task_templates), MSG_TEMPLATE_LIST, templates_args, NULL,
+	    answer_templates },
 	{ TOOL(run_task_template), MSG_RUN_SUBMIT, run_args, waiting_prepare,
 	    waiting_submitted },
 	{ TOOL(get_task_run), MSG_RUN_GET, get_args, answer_prepare_bounded,

@@ -8,6 +8,8 @@ model_libmodel_a_SOURCES = \
 	model/errors.h \
 	model/events.def \
 	model/limits.h \
+	model/mime.c \
+	model/mime.h \
 	model/modes.def \
 	model/priorities.def \
 	model/run.c \

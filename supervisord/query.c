@@ -157,14 +157,23 @@ query_run(struct client *client, uint32_t seq, const struct ipc_params *p)
 void
 query_templates(struct client *client, uint32_t seq, const struct ipc_params *p)
 {
+	const struct registry *registry = client_sup(client)->registry;
+	const char *id = ipc_str(p, F_TEMPLATE_ID);
+	struct refusal r = { 0 };
 	struct json_writer w;
 	struct buf b;
 
+	if (id != NULL && registry_find(registry, id) == NULL) {
+		refuse(&r, ERR_TEMPLATE_NOT_FOUND,
+		    "there is no template \"%s\"", id);
+		reply_error(client, seq, r.code, NULL, r.message);
+		return;
+	}
 	buf_init(&b, REPLY_BYTES_MAX);
 	json_writer_init(&w, &b);
 	json_write_begin_object(&w);
 	json_write_key(&w, "templates");
-	registry_write(client_sup(client)->registry, &w);
+	registry_write(registry, id, &w);
 	json_write_end_object(&w);
 	reply_json(client, seq, &w, &b);
 }

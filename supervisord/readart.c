@@ -12,31 +12,13 @@
 #include "storage/artifact.h"
 #include "storage/store.h"
 #include "supervisord/client.h"
+#include "model/mime.h"
 #include "supervisord/query.h"
 #include "supervisord/readart.h"
 #include "supervisord/reply.h"
 #include "supervisord/sup.h"
 
 #define UTF8_BYTES_MAX 4
-
-bool
-readart_is_text(const char *mime)
-{
-	static const char *const texts[] = { "application/json",
-		"application/xml", "application/javascript",
-		"application/x-ndjson", "image/svg+xml" };
-	size_t len = strcspn(mime, "; ");
-
-	if (strncmp(mime, "text/", 5) == 0)
-		return true;
-	if (len > 5 && strncmp(mime + len - 5, "+json", 5) == 0)
-		return true;
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		if (strlen(texts[i]) == len &&
-		    strncmp(mime, texts[i], len) == 0)
-			return true;
-	return false;
-}
 
 /* Does a character of UTF-8 begin at this byte? */
 static bool
@@ -192,7 +174,7 @@ readart_get(struct client *client, uint32_t seq, const struct ipc_params *p)
 	}
 	good = chunk_find(client, txn, ipc_str(p, F_ARTIFACT_ID), &c, &refusal);
 	if (good) {
-		text = readart_is_text(c.row.mime);
+		text = mime_is_text(c.row.mime);
 		c.limit = limit + (text ? UTF8_BYTES_MAX : 0);
 		good = chunk_read(sup, txn, &c) ||
 		    refuse(&refusal, ERR_STORAGE_ERROR,

@@ -15,8 +15,6 @@ struct client;
 void readart_get(struct client *, uint32_t seq, const struct ipc_params *);
 void readart_list(struct client *, uint32_t seq, const struct ipc_params *);
 
-/* Is content of this media type answered as text? */
-bool readart_is_text(const char *mime);
 /*
  * How many of the len bytes make up whole characters; len itself when they
  * are not UTF-8 at all, so that reading always goes on.

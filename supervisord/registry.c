@@ -218,12 +218,13 @@ registry_count(const struct registry *r)
 }
 
 void
-registry_write(const struct registry *r, struct json_writer *w)
+registry_write(const struct registry *r, const char *id, struct json_writer *w)
 {
 	const struct template *t;
 
 	json_write_begin_array(w);
 	STAILQ_FOREACH(t, &r->templates, entry)
-		json_write_val(w, json_root(t->doc));
+		if (id == NULL || strcmp(t->id, id) == 0)
+			json_write_val(w, json_root(t->doc));
 	json_write_end_array(w);
 }

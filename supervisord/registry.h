@@ -50,7 +50,8 @@ bool registry_add(struct registry *, const void *json, size_t len,
 /* NULL when there is none of that name. */
 const struct template *registry_find(const struct registry *, const char *id);
 size_t registry_count(const struct registry *);
-/* An array of all metadata documents. */
-void registry_write(const struct registry *, struct json_writer *);
+/* An array of the metadata documents of all, or of the one with that id. */
+void
+registry_write(const struct registry *, const char *id, struct json_writer *);
 
 #endif

@@ -119,6 +119,34 @@ function* conversation(rev, ctx) {
 	yield tool('cancel_task_run', { runId: ctx.runId });
 	yield tool('get_task_run', { runId: 'none' });
 	yield tool('run_task_template', { templateId: 7 });
+	yield [ 'resources/templates/list', {}, 'ListResourceTemplatesResult' ];
+	yield [ 'resources/list', {}, 'ListResourcesResult' ];
+	yield [ 'resources/read', { uri: `run://${ctx.runId}` },
+		'ReadResourceResult' ];
+	yield [ 'resources/read', { uri: `artifact://${ctx.artifactId}` },
+		'ReadResourceResult' ];
+	yield [ 'prompts/list', {}, 'ListPromptsResult' ];
+	yield [ 'prompts/get', { name: 'batch_extract_pages', arguments: {
+		urls: '["https://example.org/"]', csv: 'true' } },
+		'GetPromptResult' ];
+	yield [ 'completion/complete', { argument: { name: 'runId',
+		value: 'run_' }, ref: { type: 'ref/resource',
+		uri: 'run://{runId}' } }, 'CompleteResult' ];
+	yield [ 'completion/complete', { argument: { name: 'artifactId',
+		value: '' }, ref: { type: 'ref/resource',
+		uri: 'artifact://{artifactId}' } }, 'CompleteResult' ];
+	yield [ 'completion/complete', { argument: { name: 'mode', value: '' },
+		ref: { type: 'ref/prompt', name: 'batch_extract_pages' } },
+		'CompleteResult' ];
+	yield [ 'prompts/get', { name: 'none' }, 'E' ];
+	yield [ 'prompts/get', { name: 'login_keep_session',
+		arguments: { credentials: '{}' } }, 'E' ];
+	yield [ 'prompts/get', { name: 'batch_extract_pages',
+		arguments: { urls: 'no JSON' } }, 'E' ];
+	yield [ 'completion/complete', {}, 'E' ];
+	yield [ 'resources/read', { uri: 'artifact://none' }, 'E' ];
+	yield [ 'resources/read', { uri: 'file:///etc/passwd' }, 'E' ];
+	yield [ 'resources/list', { cursor: 'none' }, 'E' ];
 	yield [ 'tools/call', { name: 'none' }, 'E' ];
 	yield [ 'tools/call', {}, 'E' ];
 	yield [ 'no/such/method', {}, 'E' ];

@@ -180,6 +180,11 @@ try {
 	    'templates');
 	ok(list.templates.some((t) => t.id === 'batch_extract_pages'),
 	    'templates are listed');
+	ok(JSON.stringify(list).length <= 24576, 'in no more than 24 KiB');
+	const one = answer(await call(client, 'list_task_templates',
+	    { templateId: 'batch_extract_pages' }), 'one template');
+	is(one.templates.map((t) => [ t.id, typeof t.outputs ]),
+	    [ [ 'batch_extract_pages', 'object' ] ], 'one is shown in full');
 	await artifacts(client, await sync(client));
 	await asynchronous(client);
 	await cancel(client);

@@ -7,6 +7,7 @@
 #include "supervisord/metacheck.h"
 #include "supervisord/options.h"
 #include "supervisord/outcome.h"
+#include "model/mime.h"
 #include "supervisord/readart.h"
 #include "supervisord/sched.h"
 #include "supervisord/share.h"
@@ -403,11 +404,11 @@ test_chunks(void)
 {
 	static const uint8_t text[] = "a\xc3\xa9\xf0\x9f\x98\x80";
 
-	ok(readart_is_text("text/csv; charset=utf-8") &&
-		readart_is_text("application/json") &&
-		readart_is_text("application/ld+json") &&
-		!readart_is_text("image/png") &&
-		!readart_is_text("application/jsonx"),
+	ok(mime_is_text("text/csv; charset=utf-8") &&
+		mime_is_text("application/json") &&
+		mime_is_text("application/ld+json") &&
+		!mime_is_text("image/png") &&
+		!mime_is_text("application/jsonx"),
 	    "which types are text");
 	is_int(readart_whole_characters(text, 1), 1, "one byte");
 	is_int(readart_whole_characters(text, 2), 1, "not half of two");

@@ -1,0 +1,158 @@
+/*
+ * Questions to the service, in the adapter. An error of the service becomes an
+ * error of the protocol here, with the service's own as its data.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "mcp/question.h"
+
+#define QUESTIONS_MAX   1024
+#define TEXT_BYTES_MAX  (3u << 20)
+#define ERROR_BYTES_MAX 1024
+
+struct question *
+question_new(struct adapter *a, struct request *q)
+{
+	struct question *n = NULL;
+
+	if (a->nquestions < QUESTIONS_MAX)
+		n = calloc(1, sizeof(*n));
+	if (n == NULL) {
+		reply_error(&q->reply, RPC_INTERNAL_ERROR,
+		    "too many requests of this client are not answered yet",
+		    NULL);
+		return NULL;
+	}
+	n->adapter = a;
+	n->reply = q->reply;
+	n->msg = q->msg;
+	memset(&q->reply, 0, sizeof(q->reply));
+	memset(&q->msg, 0, sizeof(q->msg));
+	buf_init(&n->text, TEXT_BYTES_MAX);
+	TAILQ_INSERT_TAIL(&a->questions, n, entry);
+	a->nquestions++;
+	return n;
+}
+
+void
+question_free(struct question **question)
+{
+	struct question *n = *question;
+	struct adapter *a = n->adapter;
+
+	*question = NULL;
+	TAILQ_REMOVE(&a->questions, n, entry);
+	a->nquestions--;
+	link_drop(a->link, &n->req);
+	reply_drop(&n->reply);
+	rpc_clear(&n->msg);
+	json_doc_free(&n->kept);
+	buf_clear(&n->text);
+	free(n);
+	adapter_settle(a);
+}
+
+struct ipc_params *
+question_params(struct question *n, enum msg_id msg)
+{
+	ipc_params_init(&n->req.params, msg);
+	return &n->req.params;
+}
+
+void
+question_refuse(
+    struct question **question, enum rpc_code code, const char *message)
+{
+	struct question *n = *question;
+
+	if (code == QUESTION_NOT_FOUND && n->reply.rev->era == ERA_MODERN)
+		code = RPC_INVALID_PARAMS;
+	reply_error(&n->reply, code, message, NULL);
+	question_free(question);
+}
+
+void
+question_send(struct question *n, struct reply_text *t)
+{
+	if (reply_send(&n->reply, t))
+		question_free(&n);
+	else
+		question_refuse(
+		    &n, RPC_INTERNAL_ERROR, "the answer is longer than 4 MiB");
+}
+
+static void
+question_fail(struct question *n, const char *json, size_t len)
+{
+	char message[ERROR_BYTES_MAX] = "the service's error is no JSON";
+	enum rpc_code code = RPC_INTERNAL_ERROR;
+	struct json_doc *doc = NULL;
+	struct json_val what;
+
+	if (json_parse(
+		(const uint8_t *)json, len, NULL, JSON_BORROW, &doc, NULL)) {
+		what = json_obj_get(json_root(doc), "errorCode");
+		json_str_copy(json_obj_get(json_root(doc), "message"), message,
+		    sizeof(message));
+		if (json_str_eq(what, "RUN_NOT_FOUND") ||
+		    json_str_eq(what, "ARTIFACT_NOT_FOUND") ||
+		    json_str_eq(what, "ARTIFACT_EXPIRED"))
+			code = n->reply.rev->era == ERA_MODERN
+			    ? RPC_INVALID_PARAMS
+			    : RPC_RESOURCE_NOT_FOUND;
+		else if (json_str_eq(what, "INVALID_PARAMETER"))
+			code = RPC_INVALID_PARAMS;
+	}
+	reply_error(&n->reply, code, message, doc == NULL ? NULL : json);
+	json_doc_free(&doc);
+	question_free(&n);
+}
+
+static void
+on_answer(struct link_req *r, bool good, const char *json, size_t len)
+{
+	struct question *n =
+	    (struct question *)((char *)r - offsetof(struct question, req));
+	struct json_doc *doc;
+
+	if (!good) {
+		question_fail(n, json, len);
+		return;
+	}
+	if (!json_parse(
+		(const uint8_t *)json, len, NULL, JSON_BORROW, &doc, NULL)) {
+		question_refuse(
+		    &n, RPC_INTERNAL_ERROR, "the service's answer is no JSON");
+		return;
+	}
+	n->answered(n, json_root(doc));
+	json_doc_free(&doc);
+}
+
+void
+question_ask(struct question *n, question_fn *answered)
+{
+	n->answered = answered;
+	n->req.done = on_answer;
+	link_send(n->adapter->link, &n->req);
+}
+
+void
+questions_cancel(struct adapter *a, const uint8_t *id, size_t len)
+{
+	struct question *n, *next;
+
+	TAILQ_FOREACH_SAFE(n, &a->questions, entry, next)
+		if (n->reply.id_len == len && memcmp(n->reply.id, id, len) == 0)
+			question_free(&n);
+}
+
+void
+questions_drop_all(struct adapter *a)
+{
+	struct question *n;
+
+	while ((n = TAILQ_FIRST(&a->questions)) != NULL)
+		question_free(&n);
+}

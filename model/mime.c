@@ -1,0 +1,25 @@
+/*
+ * Media types, for whoever shows bytes to somebody. Pure.
+ */
+#include <string.h>
+
+#include "model/mime.h"
+
+bool
+mime_is_text(const char *mime)
+{
+	static const char *const texts[] = { "application/json",
+		"application/xml", "application/javascript",
+		"application/x-ndjson", "image/svg+xml" };
+	size_t len = strcspn(mime, "; ");
+
+	if (strncmp(mime, "text/", 5) == 0)
+		return true;
+	if (len > 5 && strncmp(mime + len - 5, "+json", 5) == 0)
+		return true;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (strlen(texts[i]) == len &&
+		    strncmp(mime, texts[i], len) == 0)
+			return true;
+	return false;
+}
