@@ -151,8 +151,8 @@ questions_cancel(struct adapter *a, const uint8_t *id, size_t len)
 void
 questions_drop_all(struct adapter *a)
 {
-	struct question *n;
+	struct question *n, *next;
 
-	while ((n = TAILQ_FIRST(&a->questions)) != NULL)
+	TAILQ_FOREACH_SAFE(n, &a->questions, entry, next)
 		question_free(&n);
 }
