@@ -98,7 +98,7 @@ check_metadata(struct registry *r, struct json_val v)
 	check_template(t);
 	buf_init(&b, 1 << 20);
 	json_writer_init(&w, &b);
-	registry_write(r, &w);
+	registry_write(r, NULL, &w);
 	ASSERT(json_writer_finish(&w));
 	buf_clear(&b);
 	return t;
