@@ -335,7 +335,7 @@ print_commands(void)
 		put_text(commands[i].help);
 		if (commands[i].options == 0)
 			continue;
-		puts("Options:");
+		puts(".Pp\nOptions:");
 		for (unsigned o = 0, more; o < OPT__MAX; o++) {
 			if ((commands[i].options & 1u << o) == 0)
 				continue;
