@@ -26,6 +26,7 @@ struct intake {
 	struct artifact_writer *slots[ARTIFACT_SLOTS];
 	struct buf result;
 	struct session_state *state; /* being written; or NULL */
+	bool state_lost;             /* a part of it: the rest is of no use */
 };
 
 /* A change of the run's record, NULL (and the run aborted) without memory. */

@@ -17,6 +17,7 @@ state_failed(struct intake *in, enum store_err err)
 	struct task *t = in->task;
 
 	session_state_free(&in->state);
+	in->state_lost = true;
 	log_err("%s: the state of its session was not stored: %s", t->name,
 	    store_strerror(err));
 	lines_addf(&t->warnings,
@@ -37,16 +38,22 @@ intake_state_data(struct intake *in, const struct ipc_params *p)
 		    "the state of a session that is not kept");
 		return;
 	}
+	/* What follows a gap would be stored as if it were all. */
+	if (in->state_lost)
+		return;
 	if (in->state == NULL)
 		err = session_state_new(
 		    t->sup->store, &t->rec.session, &in->state);
 	if (err == STORE_OK)
 		err = session_state_append(in->state, data, len);
-	if (err == STORE_LIMIT)
+	if (err == STORE_LIMIT) {
+		session_state_free(&in->state);
+		in->state_lost = true;
 		task_abort(t, ERR_WORKER_PROTOCOL,
 		    "the state of its session is larger than allowed");
-	else if (err != STORE_OK)
+	} else if (err != STORE_OK) {
 		state_failed(in, err);
+	}
 }
 
 void

@@ -145,6 +145,13 @@ t_unit_sup_cells_test_SOURCES = t/unit/sup_cells_test.c t/unit/tap.h
 t_unit_sup_cells_test_LDADD = $(supervisord_supervisord_LDADD)
 TESTS += t/unit/sup_cells_test
 
+check_PROGRAMS += t/unit/sup_state_test
+t_unit_sup_state_test_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS)
+t_unit_sup_state_test_SOURCES = t/unit/sup_state_test.c \
+	t/unit/storage_fixture.h t/unit/tap.h
+t_unit_sup_state_test_LDADD = $(supervisord_supervisord_LDADD)
+TESTS += t/unit/sup_state_test
+
 check_PROGRAMS += t/unit/sup_turn_test
 t_unit_sup_turn_test_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS)
 t_unit_sup_turn_test_SOURCES = t/unit/sup_turn_test.c \

@@ -1,0 +1,122 @@
+/* A session's state that cannot be stored whole leaves the one before it. */
+#include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "model/limits.h"
+#include "storage/session.h"
+#include "supervisord/intake_int.h"
+#include "supervisord/sup.h"
+#include "supervisord/task_int.h"
+#include "t/unit/storage_fixture.h"
+
+static struct sup sup;
+static struct task task;
+static struct intake in;
+
+static void
+begin(void)
+{
+	lines_clear(&task.warnings);
+	task.abort = ERR_NONE;
+	memset(&in, 0, sizeof(in));
+	in.task = &task;
+}
+
+static void
+data(const void *bytes, size_t len)
+{
+	struct ipc_params p;
+
+	ipc_params_init(&p, MSG_S_STATE_DATA);
+	ipc_set_bin(&p, F_DATA, bytes, len);
+	intake_state_data(&in, &p);
+}
+
+static void
+end(void)
+{
+	struct ipc_params p;
+
+	ipc_params_init(&p, MSG_S_STATE_END);
+	intake_state_end(&in, &p);
+	session_state_free(&in.state);
+}
+
+static void
+stored_is(const char *want, const char *name)
+{
+	char got[64] = "";
+	size_t len = 0;
+	int fd;
+
+	is_int(session_state_open(sup.store, &task.rec.session, &fd, &len),
+	    STORE_OK, "there is a state");
+	is_int(read(fd, got, sizeof(got) - 1), len, "which can be read");
+	close(fd);
+	is_str(got, want, name);
+}
+
+/* No file may become longer, as on a disk that is full. */
+static void
+fill_disk(bool full)
+{
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_FSIZE, &limit);
+	limit.rlim_cur = full ? 4 : limit.rlim_max;
+	is_int(setrlimit(RLIMIT_FSIZE, &limit), 0,
+	    full ? "the disk is full" : "there is room again");
+}
+
+static void
+test_full_disk(void)
+{
+	begin();
+	data("first ", 6);
+	data("state", 5);
+	end();
+	stored_is("first state", "stored");
+	is_int(task.warnings.count, 0, "no warning");
+
+	begin();
+	data("some", 4);
+	fill_disk(true);
+	data(" more", 5);
+	fill_disk(false);
+	data(" and the rest", 13);
+	end();
+	stored_is("first state", "a state with a gap is not taken");
+	is_int(task.warnings.count, 1, "one warning");
+	is_int(task.abort, ERR_NONE, "the run goes on");
+}
+
+static void
+test_too_much(void)
+{
+	static char much[LIMIT_CHUNK_BYTES];
+
+	begin();
+	for (size_t n = 0; n <= LIMIT_STATE_BYTES; n += sizeof(much))
+		data(much, sizeof(much));
+	is_int(task.abort, ERR_WORKER_PROTOCOL, "too large a state");
+	data("more", 4);
+	end();
+	stored_is("first state", "nothing of it is taken");
+}
+
+int
+main(void)
+{
+	signal(SIGXFSZ, SIG_IGN);
+	fx_new();
+	sup.store = fx_open();
+	task.sup = &sup;
+	task.keep = true;
+	task.rec.session = ulid_new(FX_NOW);
+	test_full_disk();
+	test_too_much();
+	lines_clear(&task.warnings);
+	store_free(&sup.store);
+	return done_testing();
+}
