@@ -67,3 +67,12 @@ t_unit_profiles_test_SOURCES = \
 	t/unit/tap.h
 t_unit_profiles_test_LDADD = common/libcommon.a $(BSD_LIBS)
 TESTS += t/unit/profiles_test
+
+check_PROGRAMS += t/unit/secrets_test
+t_unit_secrets_test_SOURCES = \
+	launcher/secrets.c \
+	launcher/secrets.h \
+	t/unit/secrets_test.c \
+	t/unit/tap.h
+t_unit_secrets_test_LDADD = launch/liblaunch.a common/libcommon.a $(BSD_LIBS)
+TESTS += t/unit/secrets_test

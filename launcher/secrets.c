@@ -53,10 +53,19 @@ secrets_index(const struct secrets *s, const struct ulid *run)
 	return i;
 }
 
+/* It may have more of them: some systems forbid what is executable. */
+static bool
+is_sealed(int fd)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	return seals != -1 && (seals & ALL_SEALS) == ALL_SEALS;
+}
+
 int
 secrets_keep(struct secrets *s, const struct ulid *run, int fd)
 {
-	if (fd != -1 && fcntl(fd, F_GET_SEALS) != ALL_SEALS) {
+	if (fd != -1 && !is_sealed(fd)) {
 		fd_close(&fd);
 		return EPROTO;
 	}
