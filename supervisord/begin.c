@@ -158,7 +158,7 @@ begin_run(struct task *t)
 	struct buf state;
 	bool good;
 
-	buf_init(&state, LIMIT_STATE_BYTES);
+	buf_init_secret(&state, LIMIT_STATE_BYTES);
 	read_state(t, &state);
 	good = send_begin(t, state.len > 0) &&
 	    (state.len == 0 ||

@@ -149,7 +149,8 @@ check_room(struct submission *s)
 		refuse(&s->refusal, ERR_QUEUE_FULL,
 		    "%lld runs are waiting already",
 		    (long long)sup->settings.maxQueuedRuns);
-	else if (sup->secrets > LAUNCH_SECRETS_MAX)
+	else if (s->inputs.secrets_fd != -1 &&
+	    sup->secrets > LAUNCH_SECRETS_MAX)
 		refuse(&s->refusal, ERR_QUEUE_FULL,
 		    "%d runs with secrets are live already",
 		    LAUNCH_SECRETS_MAX);
