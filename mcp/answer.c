@@ -84,31 +84,39 @@ write_text(struct json_writer *w, const void *text, size_t len)
 	json_write_end_object(w);
 }
 
-/* instead: a text to take the place of the document's, or NULL. */
+/*
+ * The members of a tool's result. instead: a text to take the place of the
+ * document's, or NULL.
+ */
+static void
+answer_write(const struct answer *a, unsigned features, const char *instead,
+    struct json_writer *w)
+{
+	struct json_iter it;
+
+	json_write_key(w, "content");
+	json_write_begin_array(w);
+	if (instead != NULL)
+		write_text(w, instead, strlen(instead));
+	else
+		write_text(w, a->text.data, a->text.len);
+	if ((features & REV_STRUCTURED) != 0)
+		for (it = json_iter(a->artifacts); json_iter_next(&it);)
+			write_link(w, it.val);
+	json_write_end_array(w);
+	if ((features & REV_STRUCTURED) != 0 && !a->text_only)
+		json_put_raw(w, "structuredContent", a->text.data, a->text.len);
+	json_put_bool(w, "isError", a->is_error);
+}
+
 static bool
 answer_try(struct answer *a, const char *instead)
 {
 	struct call *c = a->call;
-	bool structured =
-	    (c->reply.rev->features & REV_STRUCTURED) != 0 && !a->text_only;
 	struct reply_text t;
-	struct json_iter it;
 
 	reply_begin(&c->reply, &t);
-	json_write_key(&t.w, "content");
-	json_write_begin_array(&t.w);
-	if (instead != NULL)
-		write_text(&t.w, instead, strlen(instead));
-	else
-		write_text(&t.w, a->text.data, a->text.len);
-	if ((c->reply.rev->features & REV_STRUCTURED) != 0)
-		for (it = json_iter(a->artifacts); json_iter_next(&it);)
-			write_link(&t.w, it.val);
-	json_write_end_array(&t.w);
-	if (structured)
-		json_put_raw(
-		    &t.w, "structuredContent", a->text.data, a->text.len);
-	json_put_bool(&t.w, "isError", a->is_error);
+	answer_write(a, c->reply.rev->features, instead, &t.w);
 	return reply_send(&c->reply, &t);
 }
 
@@ -255,6 +263,30 @@ answer_run(struct call *c, const char *json, size_t len)
 	json_doc_free(&doc);
 	answer_send(&a);
 	json_doc_free(&list);
+}
+
+bool
+answer_write_run(
+    struct json_writer *w, struct json_val run, struct json_val artifacts)
+{
+	struct answer a;
+	bool good;
+
+	answer_begin(&a, NULL);
+	a.artifacts = artifacts;
+	answer_members(&a, run, nothing);
+	write_run_error(&a, run);
+	if (json_is_array(artifacts))
+		json_put_val(&a.w, "artifacts", artifacts);
+	hints_run(&a.w, run, artifacts);
+	json_write_end_object(&a.w);
+	good = json_writer_finish(&a.w);
+	if (good) {
+		json_put_str(w, "resultType", "complete");
+		answer_write(&a, REV_STRUCTURED, NULL, w);
+	}
+	buf_clear(&a.text);
+	return good;
 }
 
 /* The others. */

@@ -3,7 +3,7 @@
  * content, the same as text, links to artifacts, and for models what the
  * contract does not have: a summary and what to do next.
  *
- * Each of these answers the call and frees it.
+ * Each of these answers the call and frees it, unless it says otherwise.
  */
 #ifndef MCP_ANSWER_H
 #define MCP_ANSWER_H
@@ -20,6 +20,13 @@ void answer_error(struct call *, const char *json, size_t len);
 void answer_fault(struct call *, enum err_code, const char *message);
 /* call->run, with the answer of artifact.list, or NULL. */
 void answer_run(struct call *, const char *json, size_t len);
+/*
+ * The result of the tool that has made this run, which has ended, into an open
+ * object of the modern era; artifacts may be missing. Answers nothing. False:
+ * no memory, and nothing was written.
+ */
+bool answer_write_run(
+    struct json_writer *, struct json_val run, struct json_val artifacts);
 
 /* For tools whose answer is the service's, as link_done_fn. */
 /* Left out of a list that is too long: what its templates answer. */

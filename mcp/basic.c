@@ -1,7 +1,10 @@
 /*
  * The methods that say who the adapter is and what it can do.
  */
+#include <string.h>
+
 #include "mcp/method.h"
+#include "mcp/tasks.h"
 
 #define DISCOVER_TTL_MS 3600000
 
@@ -18,7 +21,7 @@ static const char instructions[] =
 
 /* A feature is declared here, its methods are in the table. */
 static void
-write_capabilities(struct json_writer *w)
+write_capabilities(const struct revision *rev, struct json_writer *w)
 {
 	static const char *const features[] = { "tools", "resources", "prompts",
 		"completions" };
@@ -30,6 +33,9 @@ write_capabilities(struct json_writer *w)
 		json_write_begin_object(w);
 		json_write_end_object(w);
 	}
+	if (rev->era == ERA_MODERN)
+		json_put_raw(
+		    w, "extensions", TASKS_DECLARED, strlen(TASKS_DECLARED));
 	json_write_end_object(w);
 }
 
@@ -62,7 +68,7 @@ basic_initialize(struct adapter *a, struct request *q)
 	a->legacy = rev;
 	reply_begin(&q->reply, &t);
 	json_put_str(&t.w, "protocolVersion", rev->name);
-	write_capabilities(&t.w);
+	write_capabilities(rev, &t.w);
 	json_write_key(&t.w, "serverInfo");
 	reply_write_self(&t.w);
 	/* 2024-11-05 has instructions, too. */
@@ -78,7 +84,7 @@ basic_discover(struct adapter *a, struct request *q)
 	reply_begin(&q->reply, &t);
 	json_write_key(&t.w, "supportedVersions");
 	revision_write_names(&t.w);
-	write_capabilities(&t.w);
+	write_capabilities(q->reply.rev, &t.w);
 	json_put_str(&t.w, "instructions", instructions);
 	json_put_int64(&t.w, "ttlMs", DISCOVER_TTL_MS);
 	json_put_str(&t.w, "cacheScope", "public");

@@ -38,7 +38,8 @@ struct call {
 	bool abandoned; /* the client has canceled the call */
 	bool own_key;   /* that nobody but us knows */
 	bool deduplicated, mismatch;
-	bool late; /* it was waited for long enough */
+	bool late;    /* it was waited for long enough */
+	bool as_task; /* the client asks for the end of the run by itself */
 	int64_t after_seq;
 	int64_t until_ms; /* monotonic */
 	struct buf run;   /* the Run object */

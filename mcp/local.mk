@@ -50,6 +50,8 @@ mcp_libmcp_a_SOURCES = \
 	mcp/rpc.h \
 	mcp/start.c \
 	mcp/start.h \
+	mcp/tasks.c \
+	mcp/tasks.h \
 	mcp/tool.h \
 	mcp/tools.c \
 	mcp/waiting.c \
@@ -75,7 +77,7 @@ mcp_browsertask_mcp_CPPFLAGS = $(AM_CPPFLAGS) -DSBINDIR='"$(sbindir)"'
 mcp_browsertask_mcp_LDADD = $(MCP_LIBS)
 
 dist_check_SCRIPTS += t/scenario/mcp_lines.t t/scenario/mcp_runs.t \
-	t/scenario/mcp_start.t
+	t/scenario/mcp_start.t t/scenario/mcp_tasks.t
 TESTS += t/scenario/mcp_lines.t t/scenario/mcp_runs.t \
-	t/scenario/mcp_start.t
+	t/scenario/mcp_start.t t/scenario/mcp_tasks.t
 EXTRA_DIST += t/lib/BrowserTask/Mcp.pm

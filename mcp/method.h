@@ -29,6 +29,7 @@ method_fn call_tool;
 method_fn resources_list, resources_templates, resources_read;
 method_fn prompts_list, prompts_get;
 method_fn completion_complete;
+method_fn tasks_get, tasks_cancel, tasks_update;
 
 /* Handlers of notifications. */
 typedef void note_fn(struct adapter *, const struct rpc_msg *);

@@ -29,6 +29,9 @@ static const struct {
 	{ "prompts/list", ERA_LEGACY | ERA_MODERN, prompts_list },
 	{ "prompts/get", ERA_LEGACY | ERA_MODERN, prompts_get },
 	{ "completion/complete", ERA_LEGACY | ERA_MODERN, completion_complete },
+	{ "tasks/get", ERA_MODERN, tasks_get },
+	{ "tasks/cancel", ERA_MODERN, tasks_cancel },
+	{ "tasks/update", ERA_MODERN, tasks_update },
 };
 
 #define METHODS (sizeof(methods) / sizeof(methods[0]))

@@ -82,8 +82,8 @@ question_send(struct question *n, struct reply_text *t)
 		    &n, RPC_INTERNAL_ERROR, "the answer is longer than 4 MiB");
 }
 
-static void
-question_fail(struct question *n, const char *json, size_t len)
+void
+question_error(struct reply *r, const char *json, size_t len)
 {
 	char message[ERROR_BYTES_MAX] = "the service's error is no JSON";
 	enum rpc_code code = RPC_INTERNAL_ERROR;
@@ -98,15 +98,14 @@ question_fail(struct question *n, const char *json, size_t len)
 		if (json_str_eq(what, "RUN_NOT_FOUND") ||
 		    json_str_eq(what, "ARTIFACT_NOT_FOUND") ||
 		    json_str_eq(what, "ARTIFACT_EXPIRED"))
-			code = n->reply.rev->era == ERA_MODERN
+			code = r->rev->era == ERA_MODERN
 			    ? RPC_INVALID_PARAMS
 			    : RPC_RESOURCE_NOT_FOUND;
 		else if (json_str_eq(what, "INVALID_PARAMETER"))
 			code = RPC_INVALID_PARAMS;
 	}
-	reply_error(&n->reply, code, message, doc == NULL ? NULL : json);
+	reply_error(r, code, message, doc == NULL ? NULL : json);
 	json_doc_free(&doc);
-	question_free(&n);
 }
 
 static void
@@ -117,7 +116,8 @@ on_answer(struct link_req *r, bool good, const char *json, size_t len)
 	struct json_doc *doc;
 
 	if (!good) {
-		question_fail(n, json, len);
+		question_error(&n->reply, json, len);
+		question_free(&n);
 		return;
 	}
 	if (!json_parse(

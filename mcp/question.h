@@ -54,6 +54,8 @@ void question_send(struct question *, struct reply_text *);
  */
 void question_refuse(struct question **, enum rpc_code, const char *message);
 #define QUESTION_NOT_FOUND RPC_RESOURCE_NOT_FOUND
+/* Answers with an error of the service, as the revision writes it. */
+void question_error(struct reply *, const char *json, size_t len);
 /* Answered, or not wanted any more. */
 void question_free(struct question **);
 /* Those of the request with this id are not to be answered. */

@@ -120,12 +120,18 @@ reply_write_self(struct json_writer *w)
 void
 reply_begin(const struct reply *r, struct reply_text *t)
 {
+	reply_begin_type(r, t, "complete");
+}
+
+void
+reply_begin_type(const struct reply *r, struct reply_text *t, const char *type)
+{
 	reply_head(r, t);
 	json_write_key(&t->w, "result");
 	json_write_begin_object(&t->w);
 	if (r->rev == NULL || r->rev->era != ERA_MODERN)
 		return;
-	json_put_str(&t->w, "resultType", "complete");
+	json_put_str(&t->w, "resultType", type);
 	json_write_key(&t->w, "_meta");
 	json_write_begin_object(&t->w);
 	json_write_key(&t->w, "io.modelcontextprotocol/serverInfo");

@@ -36,6 +36,9 @@ bool reply_init(struct reply *, struct adapter *, struct batch *,
     const uint8_t *id, size_t id_len);
 /* Begins a result: its members follow. */
 void reply_begin(const struct reply *, struct reply_text *);
+/* One of another type than "complete", which only the modern era has. */
+void
+reply_begin_type(const struct reply *, struct reply_text *, const char *type);
 /*
  * Ends the result and sends it. False when it is longer than an answer may
  * be: it is forgotten, and the reply still owed.

@@ -11,6 +11,7 @@
 #include "common/ulid.h"
 #include "json/writer.h"
 #include "mcp/answer.h"
+#include "mcp/tasks.h"
 #include "mcp/waiting.h"
 
 #define POLL_MS      30000
@@ -77,6 +78,10 @@ waiting_prepare(struct call *c)
 	struct json_val args = call_arguments(c);
 
 	c->submitted = true;
+	/* Who asks for an answer at once gets the run. */
+	c->as_task = tasks_declared(c->reply.rev, c->msg.params) &&
+	    !json_str_eq(
+		json_obj_get(json_obj_get(args, "options"), "mode"), "async");
 	if (!write_options(c, json_obj_get(args, "options"))) {
 		answer_fault(
 		    c, ERR_INVALID_PARAMETER, "/options: longer than 64 KiB");
@@ -274,6 +279,11 @@ waiting_submitted(struct call *c, bool good, const char *json, size_t len)
 	}
 	note_submission(c, json_root(doc));
 	ended = is_terminal(json_root(doc));
+	if (c->as_task && !ended && !c->abandoned) {
+		tasks_answer_made(c, json_root(doc));
+		json_doc_free(&doc);
+		return;
+	}
 	json_doc_free(&doc);
 	if (c->abandoned) {
 		if (!cancel_run(c))

@@ -28,8 +28,12 @@ function validator(rev) {
 		ajv.addFormat(name, own[name]);
 	ajv.addSchema(schema, 'mcp');
 	const part = rev < '2025-11-25' ? 'definitions' : '$defs';
+	if (modern(rev))
+		ajv.addSchema(JSON.parse(readFileSync(
+		    `${directory}/schema-ext-tasks.json`, 'utf8')), 'tasks');
 	return (type, value) => {
-		const check = ajv.getSchema(`mcp#/${part}/${type}`);
+		const check = ajv.getSchema(type.includes('#') ? type
+		    : `mcp#/${part}/${type}`);
 		if (!check)
 			return `the schema has no ${type}`;
 		return check(value) ? '' : ajv.errorsText(check.errors);
@@ -138,6 +142,8 @@ function* conversation(rev, ctx) {
 	yield [ 'completion/complete', { argument: { name: 'mode', value: '' },
 		ref: { type: 'ref/prompt', name: 'batch_extract_pages' } },
 		'CompleteResult' ];
+	if (modern(rev))
+		yield* tasks(ctx);
 	yield [ 'prompts/get', { name: 'none' }, 'E' ];
 	yield [ 'prompts/get', { name: 'login_keep_session',
 		arguments: { credentials: '{}' } }, 'E' ];
@@ -152,7 +158,36 @@ function* conversation(rev, ctx) {
 	yield [ 'no/such/method', {}, 'E' ];
 }
 
+// The extension's own schema; ext marks a request that declares it.
+function* tasks(ctx) {
+	const run = (path) => [ 'tools/call', { name: 'run_task_template',
+		arguments: batch(path, {}) },
+		'tasks#/$defs/CreateTaskResult', 'ext' ];
+	const id = (more) => ({ taskId: ctx.taskId, ...more });
+	const get = () => [ 'tasks/get', id(), 'tasks#/$defs/GetTaskResult',
+		'ext' ];
+
+	yield [ 'tasks/get', { taskId: ctx.runId }, 'E' ];
+	yield [ 'tasks/get', { taskId: 'none' }, 'E', 'ext' ];
+	yield run('/slow?2');
+	do
+		yield get();
+	while (ctx.task.status === 'working');
+	ok(ctx.task.status === 'completed', 'the task is completed', ctx.task);
+	yield run('/never-headers');
+	yield get();
+	yield [ 'tasks/update', id({ inputResponses: {} }),
+		'tasks#/$defs/UpdateTaskResult', 'ext' ];
+	yield [ 'tasks/cancel', id(), 'tasks#/$defs/CancelTaskResult', 'ext' ];
+	do
+		yield get();
+	while (ctx.task.status === 'working');
+	ok(ctx.task.status === 'cancelled', 'the task is cancelled', ctx.task);
+}
+
 function remember(ctx, method, answer) {
+	ctx.taskId = answer.result?.taskId ?? ctx.taskId;
+	ctx.task = answer.result;
 	const structure = JSON.parse(answer.result?.content?.[0]?.text ?? '{}');
 	if (method === 'tools/list')
 		ctx.tools = answer.result.tools;
@@ -207,8 +242,10 @@ async function talk(rev) {
 	const check = validator(rev);
 	const peer = new Peer(rev);
 	const ctx = {};
-	for (const [method, params, type] of conversation(rev, ctx)) {
+	for (const [method, params, type, ext] of conversation(rev, ctx)) {
 		const name = `${rev} ${method} ${params.name ?? ''}`.trim();
+		peer.capabilities = ext ? { extensions: {
+			[`${meta}tasks`]: {} } } : {};
 		const answer = await peer.ask(method, params);
 		if (type === 'E') {
 			const wrong = answer.error
@@ -223,7 +260,13 @@ async function talk(rev) {
 			peer.write({ jsonrpc: '2.0',
 				method: 'notifications/initialized' });
 		remember(ctx, method, answer);
-		if (method === 'tools/call') {
+		if (answer.result.status === 'completed') {
+			const unfit = check('CallToolResult',
+			    answer.result.result);
+			ok(unfit === '', `${name}: has a CallToolResult`, unfit,
+			    answer);
+		}
+		if (method === 'tools/call' && !ext) {
 			const unfit = structured(ctx, params, answer.result);
 			ok(unfit === '', `${name}: fits its outputSchema`, unfit,
 			    answer.result);

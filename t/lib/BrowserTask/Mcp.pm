@@ -16,6 +16,7 @@ package BrowserTask::Mcp;
 #   $m->tool($name, \%arguments, %more)  tools/call; its result or the error
 #   $m->doc($result)               the JSON text of a tool's result
 #   $m->modern($version)           params with the envelope from here on
+#   $m->{capabilities}             the client's, of the envelope
 #   $m->eof                        closes its standard input
 #   $m->wait($s)                   its wait status, undef if it still runs
 #   $m->kill($signal)
@@ -100,7 +101,8 @@ sub request {
 	if ($self->{modern}) {
 		$params{_meta} = { %{ $params{_meta} // {} },
 			"$meta/protocolVersion" => $self->{modern},
-			"$meta/clientCapabilities" => {} };
+			"$meta/clientCapabilities" =>
+			    $self->{capabilities} // {} };
 	}
 	$self->send({ jsonrpc => '2.0', id => $id, method => $method,
 		params => \%params });
