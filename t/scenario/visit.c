@@ -162,6 +162,8 @@ visit_eval(struct page *p, const char *source, const char *args, int timeout_ms)
 void
 visit_shut(struct page *p)
 {
+	if (p == NULL)
+		return;
 	page_close(p, visit_on_page, NULL);
 	visit_wait();
 }
