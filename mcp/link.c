@@ -461,6 +461,7 @@ void
 link_hold(struct link *l, bool hold)
 {
 	l->held = hold;
-	if (!hold)
+	/* In other states the timer is somebody's deadline. */
+	if (!hold && (l->state == LINK_DOWN || l->state == LINK_READY))
 		event_active(l->timer, EV_TIMEOUT, 0);
 }

@@ -81,3 +81,8 @@ dist_check_SCRIPTS += t/scenario/mcp_lines.t t/scenario/mcp_runs.t \
 TESTS += t/scenario/mcp_lines.t t/scenario/mcp_runs.t \
 	t/scenario/mcp_start.t t/scenario/mcp_tasks.t
 EXTRA_DIST += t/lib/BrowserTask/Mcp.pm
+
+check_PROGRAMS += t/unit/mcp_meet_test
+t_unit_mcp_meet_test_SOURCES = t/unit/mcp_meet_test.c t/unit/tap.h
+t_unit_mcp_meet_test_LDADD = $(MCP_LIBS)
+TESTS += t/unit/mcp_meet_test

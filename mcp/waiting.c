@@ -246,6 +246,9 @@ cancel_run(struct call *c)
 	if (c->deduplicated)
 		return false;
 	link_drop(c->adapter->link, &c->req);
+	/* Its answer was near, and would ask for the artifacts first. */
+	if (c->timer != NULL)
+		event_del(c->timer);
 	ipc_params_init(&c->req.params, MSG_RUN_CANCEL);
 	ipc_set_str(&c->req.params, F_RUN_ID, c->run_id);
 	call_ask(c, on_canceled);
