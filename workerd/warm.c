@@ -8,7 +8,11 @@
 #include "page/page.h"
 #include "workerd/warm.h"
 
-#define WARM_TIMEOUT_MS 3000
+/*
+ * As long as a browser's start may take: a machine that is slow is no reason
+ * to lose a spare, which a run may have got meanwhile.
+ */
+#define WARM_TIMEOUT_MS 20000
 
 struct warm {
 	void (*done)(void *arg, const char *why);
