@@ -186,6 +186,11 @@ cell_on_worker_exited(void *ctx, int status)
 		return;
 	log_info(
 	    "%s: cell %u: its worker ended, status %d", w->name, c->id, status);
+	if (worker_is_early(w)) {
+		cell_kill(c);
+		worker_again(w);
+		return;
+	}
 	TAILQ_REMOVE(&t->list, c, entry);
 	TAILQ_INSERT_TAIL(&t->list, c, entry);
 	c->worker = NULL;
@@ -208,16 +213,6 @@ cells_tell_closers(struct cell *c)
 	}
 }
 
-/*
- * The browser it was to go on in ended before it did: the run has not begun, so
- * it gets another one.
- */
-static bool
-worker_came_late(const struct worker *w)
-{
-	return w->takeover && w->state < WS_RUNNING && !w->stopping;
-}
-
 static void cells_next(struct cells *);
 
 static void
@@ -236,7 +231,7 @@ cell_on_reaped(void *ctx, const struct launch_reaped *r)
 		t->doomed--;
 	c->worker = NULL;
 	celllog_free(&c->log);
-	if (w != NULL && !w->again && worker_came_late(w))
+	if (w != NULL && worker_is_early(w))
 		worker_again(w);
 	if (w != NULL && w->again && w->state != WS_DOOMED) {
 		w->again = false;

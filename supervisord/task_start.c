@@ -148,13 +148,15 @@ task_acting_written(struct sup *sup, struct change *c, int err)
 	if (t == NULL || t->stage != TASK_STARTING || t->worker == NULL ||
 	    t->rec.intent != INTENT_NONE || t->abandoned)
 		return false;
-	if (err != STORE_OK || !begin_run(t)) {
+	/* One that lost its spare meanwhile says again when it is ready. */
+	if (err == STORE_OK && worker_is_starting(t->worker))
+		return false;
+	if (err == STORE_OK && begin_run(t))
+		t->stage = TASK_RUNNING;
+	else if (err != STORE_OK || !worker_is_starting(t->worker))
 		task_abort(t,
 		    err == STORE_OK ? ERR_WORKER_LOST : reply_store_code(err),
 		    "the run could not be handed to its worker");
-		return false;
-	}
-	t->stage = TASK_RUNNING;
 	return false;
 }
 
@@ -164,9 +166,11 @@ task_on_ready(void *ctx)
 	struct task *t = ctx;
 	struct change *c;
 	struct buf b;
+	bool again;
 
 	if (t->rec.intent != INTENT_NONE || t->abandoned)
 		return;
+	again = strcmp(t->rec.phase, "acting") == 0;
 	task_trace(t, "browser is up, its sandbox was seen");
 	strlcpy(t->rec.phase, "acting", sizeof(t->rec.phase));
 	t->rec.updated_ms = clock_stamp_ms();
@@ -175,9 +179,11 @@ task_on_ready(void *ctx)
 		task_abort(t, ERR_INTERNAL, "no memory");
 		return;
 	}
-	buf_init(&b, EVENT_DOC_BYTES);
-	buf_add_str(&b, "{\"phase\":\"acting\"}");
-	change_event(c, EVENT_PHASE_CHANGED, &b);
+	if (!again) {
+		buf_init(&b, EVENT_DOC_BYTES);
+		buf_add_str(&b, "{\"phase\":\"acting\"}");
+		change_event(c, EVENT_PHASE_CHANGED, &b);
+	}
 	change_commit(c, task_acting_written, NULL);
 }
 

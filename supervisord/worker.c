@@ -161,8 +161,10 @@ worker_give_secrets(struct worker *w, const struct ulid *run)
 void
 worker_set_running(struct worker *w)
 {
-	if (w->state == WS_RUNNING && w->chan != NULL)
-		chan_set_phase(w->chan, PEER_RUN);
+	if (w->state != WS_RUNNING || w->chan == NULL)
+		return;
+	w->begun = true;
+	chan_set_phase(w->chan, PEER_RUN);
 }
 
 void
@@ -217,6 +219,7 @@ worker_claim(
 {
 	ASSERT(w->spare);
 	w->spare = false;
+	w->claimed = true;
 	w->ops = ops;
 	w->ctx = ctx;
 	strlcpy(w->name, name, sizeof(w->name));
@@ -227,12 +230,22 @@ worker_claim(
 	    w->state == WS_CLAIMED ? 0 : w->sup->settings.browserStartMs);
 }
 
+bool
+worker_is_early(const struct worker *w)
+{
+	if (w->stopping || w->again || w->begun || w->reaped ||
+	    w->state > WS_RUNNING)
+		return false;
+	return w->claimed || (w->takeover && w->state < WS_RUNNING);
+}
+
 void
 worker_again(struct worker *w)
 {
 	chan_free(&w->chan);
+	event_del(w->pulse);
 	w->again = true;
-	w->takeover = w->browser_gone = false;
+	w->takeover = w->claimed = w->browser_gone = false;
 	w->state = WS_SPAWNING;
 	worker_arm(w->timer, w->sup->settings.browserStartMs);
 }
@@ -241,6 +254,12 @@ bool
 worker_is_sound(const struct worker *w)
 {
 	return w->state != WS_DOOMED && !w->browser_gone;
+}
+
+bool
+worker_is_starting(const struct worker *w)
+{
+	return w->state < WS_RUNNING;
 }
 
 bool

@@ -39,6 +39,11 @@ struct worker_ops {
  * on_ready on.
  */
 bool worker_is_takeover(const struct worker *);
+/*
+ * Whether on_ready is still to come: also again, after a run's spare was lost
+ * before the run was told to it.
+ */
+bool worker_is_starting(const struct worker *);
 /* Only after on_reaped, or when the launcher is gone. */
 void worker_free(struct worker **);
 

@@ -82,6 +82,8 @@ struct worker {
 	int64_t pings;
 	bool waits;    /* is in the list of those that wait for a slot */
 	bool spare;    /* has no run yet */
+	bool claimed;  /* was a spare when its run got it */
+	bool begun;    /* the worker was told its run */
 	bool takeover; /* its browser lived before it */
 	bool again;    /* gets another cell when this one is gone */
 	bool browser_gone;
@@ -113,6 +115,11 @@ bool worker_is_sound(const struct worker *);
 /* A spare gets its run, which is told a little later. */
 void worker_claim(
     struct worker *, const char *name, const struct worker_ops *, void *ctx);
+/*
+ * Whether its run can have another cell: it lost one that had lived before it,
+ * and nothing of it has begun.
+ */
+bool worker_is_early(const struct worker *);
 /* Back to the start: it gets another cell when the one it has is gone. */
 void worker_again(struct worker *);
 

@@ -166,11 +166,12 @@ wi_msg(struct worker *w, const struct input *in)
 static bool
 worker_falls_back(struct worker *w)
 {
-	if (!w->takeover || w->stopping || w->again || w->state > WS_STARTING)
+	if (!worker_is_early(w) || (w->takeover && w->state > WS_STARTING))
 		return false;
-	log_warn("%s: cell %u: the browser of its session does not answer: "
-		 "another one is started",
-	    w->name, w->cell_id);
+	log_warn("%s: cell %u: the %s: another one is started", w->name,
+	    w->cell_id,
+	    w->takeover ? "browser of its session does not answer"
+			: "spare is lost");
 	cell_kill(w->cell);
 	worker_again(w);
 	return true;
@@ -193,6 +194,9 @@ wi_end(struct worker *w, const struct input *in)
 static void
 wi_browser_gone(struct worker *w, const struct input *in)
 {
+	/* What its worker may say of it is nothing to a run not begun. */
+	if (w->claimed && worker_falls_back(w))
+		return;
 	w->browser_gone = true;
 	if (!w->stopping)
 		worker_arm(w->timer, BROWSER_GRACE_MS);
@@ -305,6 +309,7 @@ static worker_fn *const worker_table[WS__MAX][WI__MAX] = {
 		[WI_TIMER] = wi_grace_over,
 	},
 	[WS_CLAIMED] = {
+		[WI_END] = wi_end,
 		[WI_BROWSER_GONE] = wi_browser_gone,
 		[WI_LOST] = wi_lost,
 		[WI_TIMER] = wi_claimed,

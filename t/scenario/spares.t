@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # Spares with the real browser: taken by a run, used once, made again, killed in
-# every way, gone with the service. Prints what a run of one page takes with a
-# spare and without.
+# every way, also when a run has just got it, gone with the service. Prints what
+# a run of one page takes with a spare and without.
 use strict;
 use warnings;
 use BrowserTask::Harness;
@@ -120,6 +120,49 @@ sub test_deaths {
 	$i->wait;
 }
 
+# An instance whose spare stands still before it is ready, and what it consists
+# of.
+sub half_ready {
+	for (1 .. 10) {
+		my $i = instance((modes())[0], 'warmCells=1');
+		my $c = client($i);
+		my $parts;
+
+		wait_until(20, sub {
+			$parts = cell_parts($i);
+			$parts->{browser} && $parts->{worker};
+		});
+		kill 'STOP', map { @{ $parts->{$_} // [] } } qw(browser worker);
+		return ($i, $c, $parts)
+		    unless wait_until(0.1, sub { ready($c) });
+		kill 'KILL', $i->{pid};
+		$i->wait;
+	}
+	die "every spare was ready at once\n";
+}
+
+# A run is not told to a spare that is not ready: it gets another cell.
+sub test_claimed {
+	for my $kind (qw(worker browser cell)) {
+		my ($i, $c, $parts) = half_ready();
+		my $run = batch($c, [ $site->url('/article') ],
+		    { mode => 'async' })->{runId};
+
+		ok(wait_until(10,
+		    sub { $i->log =~ /$run: cell \d+: takes a spare/ }),
+		    'a run takes a spare that is starting');
+		kill 'KILL', @{ $parts->{$kind} };
+		my $r = ended($c, $run);
+		is($r->{status}, 'succeeded', "its $kind is killed: it goes on");
+		is($r->{attempt}, 1, 'at its first attempt');
+		is((scalar grep { ($_->{data}{phase} // '') eq 'acting' }
+		    @{ $c->call('run.events', { runId => $run,
+		    afterSeq => 0 })->{events} }), 1, 'and begins once');
+		$i->stop;
+		is(left(5, $site->{pid}), '', 'nothing is left');
+	}
+}
+
 sub test_settings {
 	my $i = BrowserTask::Harness->new(settings => ['warmCells=2',
 	    'maxConcurrentRuns=2'])->start;
@@ -147,5 +190,6 @@ for my $mode (modes()) {
 	subtest "$mode: use" => sub { test_use($mode) };
 }
 subtest deaths => sub { test_deaths((modes())[0]) };
+subtest 'lost while taken' => \&test_claimed;
 subtest settings => \&test_settings;
 done_testing();

@@ -415,14 +415,9 @@ test_fall_back(void)
 			order_is(LAUNCH_KILL, "the cell is ended");
 			close(sock);
 		} else { /* the worker is gone, which the cell tells first */
-			tell_exited(LAUNCH_WORKER_EXITED, id);
-			is_int(o.ends, 1, "a worker that is gone is gone");
-			is_int(o.code, ERR_WORKER_LOST, "and so is its run");
-			cells_close(&sup, &(struct ulid){ { 7 } }, NULL, NULL);
-			order_is(LAUNCH_KILL, "closed");
-			tell_reaped(id, LAUNCH_KILLED);
 			close(sock);
-			break;
+			tell_exited(LAUNCH_WORKER_EXITED, id);
+			order_is(LAUNCH_KILL, "the cell is ended");
 		}
 		is_int(o.ends, 0, "not the run");
 		tell_reaped(id, LAUNCH_KILLED);
@@ -535,9 +530,10 @@ test_spare(void)
 	is_int(next_order().type, 0, "one that is starting is taken, too");
 	second = bring_up(LAUNCH_READY, id);
 	is_int(o.readies, 1, "and told when it is up");
+	worker_set_running(o.worker);
 	close(second);
 	turn_loop();
-	order_is(LAUNCH_KILL, "lost as any other");
+	order_is(LAUNCH_KILL, "lost as any other when the run has begun");
 	tell_reaped(id, LAUNCH_KILLED);
 	is_int(o.code, ERR_WORKER_LOST, "with a reason");
 
@@ -562,6 +558,84 @@ test_spare(void)
 	tear_down();
 }
 
+/* The spare that a run got is lost in that way. */
+static void
+lose(int way, uint32_t id, int *sock)
+{
+	if (way == 0) {
+		close(*sock);
+		turn_loop();
+		order_is(LAUNCH_KILL, "its worker is lost: the cell is ended");
+	} else if (way == 1) {
+		tell_exited(LAUNCH_BROWSER_EXITED, id);
+		order_is(LAUNCH_KILL, "so is its browser: the cell is ended");
+		close(*sock);
+	} else if (way == 2) {
+		worker_is_done(*sock);
+		order_is(LAUNCH_KILL, "its worker gave up: the cell is ended");
+		close(*sock);
+	}
+	tell_reaped(id, way == 3 ? LAUNCH_CELL_DIED : LAUNCH_KILLED);
+	if (way == 3)
+		close(*sock);
+}
+
+/* A run that was not told yet gets another cell for a spare that is lost. */
+static void
+test_spare_lost(void)
+{
+	struct owner o;
+	uint32_t id;
+	int sock;
+
+	set_up();
+	sup.serving = true;
+	for (int way = 0; way < 12; way++) {
+		sup.settings.warmCells = 1;
+		spares_pump(&sup);
+		id = order_comes(LAUNCH_SPAWN, "a spare");
+		if (way < 4) {
+			start(&o, 1, false);
+			sock = tell_ready(LAUNCH_READY, id);
+			worker_begins(sock, false);
+		} else {
+			sock = bring_up(LAUNCH_READY, id);
+			start(&o, 1, false);
+		}
+		sup.settings.warmCells = 0;
+		if (way >= 8) {
+			turn_loop();
+			is_int(o.readies, 1, "its run is told of it");
+		}
+		lose(way % 4, id, &sock);
+		is_int(o.ends, 0, "the run does not end with it");
+		id = order_is(LAUNCH_SPAWN, "but gets a cell");
+		o.readies = 0;
+		sock = bring_up(LAUNCH_READY, id);
+		is_int(o.readies, 1, "and goes on there");
+		close(sock);
+		turn_loop();
+		order_is(LAUNCH_KILL, "which is the last one that it gets");
+		tell_reaped(id, LAUNCH_KILLED);
+		is_int(o.code, ERR_WORKER_LOST, "it ends");
+	}
+	sup.settings.warmCells = 1;
+	spares_pump(&sup);
+	id = order_comes(LAUNCH_SPAWN, "a spare");
+	sock = bring_up(LAUNCH_READY, id);
+	start(&o, 1, false);
+	sup.settings.warmCells = 0;
+	worker_stop(o.worker, "cancel");
+	close(sock);
+	turn_loop();
+	order_is(LAUNCH_KILL, "it is lost by a run that is to stop");
+	tell_reaped(id, LAUNCH_KILLED);
+	is_int(o.ends, 1, "which gets no other");
+	is_int(next_order().type, 0, "cell");
+	sup.serving = false;
+	tear_down();
+}
+
 int
 main(void)
 {
@@ -581,6 +655,7 @@ main(void)
 	test_bad_start();
 	test_full();
 	test_spare();
+	test_spare_lost();
 	store_free(&sup.store);
 	event_base_free(sup.base);
 	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
