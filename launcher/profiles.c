@@ -155,23 +155,34 @@ deep_name(unsigned int n, char ret_name[32])
 	snprintf(ret_name, 32, ".deep-%u", n);
 }
 
+/* A name may be taken since a removal that was cut short: it goes as well. */
+static int
+move_aside(struct removal *r, int dirfd, const char *name)
+{
+	char aside[32];
+	int error;
+
+	do {
+		deep_name(r->moved++, aside);
+		error =
+		    renameat(dirfd, name, r->kept_fd, aside) == -1 ? errno : 0;
+	} while (error == ENOTEMPTY || error == EEXIST);
+	return error;
+}
+
 static int remove_below(struct removal *, int dirfd, int depth);
 
 static int
 remove_one(struct removal *r, int dirfd, const char *name, int depth)
 {
-	char aside[32];
 	int fd, error;
 
 	if (unlinkat(dirfd, name, 0) == 0 || errno == ENOENT)
 		return 0;
 	if (errno != EISDIR && errno != EPERM)
 		return errno;
-	if (depth == 0) {
-		deep_name(r->moved++, aside);
-		return renameat(dirfd, name, r->kept_fd, aside) == -1 ? errno
-								      : 0;
-	}
+	if (depth == 0)
+		return move_aside(r, dirfd, name);
 	fd = open_dir(dirfd, name);
 	error = fd == -1 ? errno : remove_below(r, fd, depth - 1);
 	if (error == 0 && unlinkat(dirfd, name, AT_REMOVEDIR) == -1)

@@ -168,6 +168,18 @@ test_remove(void)
 	is_int(profile_remove(&dirs, "deep"), 0, "a deep one is removed");
 	is_int(fstatat(dirs.kept_fd, "deep", &st, 0), -1, "wholly");
 	is_int(profile_remove(&dirs, "deep"), 0, "one that is not there, too");
+	/* What a removal leaves that is cut short. */
+	fill_deep(open_kept(".deep-0"), 100);
+	fill_deep(open_kept(".deep-1"), 1);
+	fill_deep(open_kept("deep"), 100);
+	is_int(profile_remove(&dirs, "deep"), 0, "one after half a removal");
+	ok(fstatat(dirs.kept_fd, "deep", &st, 0) == -1 &&
+		fstatat(dirs.kept_fd, ".deep-0", &st, 0) == -1 &&
+		fstatat(dirs.kept_fd, ".deep-1", &st, 0) == -1,
+	    "and what that left");
+	fill_deep(open_kept(".deep-0"), 100);
+	is_int(profile_remove(&dirs, ".deep-0"), 0, "which can be removed");
+	is_int(fstatat(dirs.kept_fd, ".deep-0", &st, 0), -1, "by itself");
 	if (symlinkat("mine", dirs.kept_fd, "to-mine") == -1)
 		abort();
 	is_int(profile_remove(&dirs, "to-mine"), 0, "a link");
