@@ -24,7 +24,7 @@ static const char *const want[WS__MAX] = {
 	[WS_STARTING] = "DDCDTETDD",
 	[WS_CHECKING] = "DDDRCECDD",
 	[WS_SPARE] = "DDDDDDPDD",
-	[WS_CLAIMED] = "DDDDDDLDR",
+	[WS_CLAIMED] = "DDDDDELDR",
 	[WS_RUNNING] = "DDDRRERDD",
 	[WS_ENDED] = "DDDEDDEED",
 	[WS_DOOMED] = "DDDDDDDDD",
@@ -157,7 +157,7 @@ test_table(void)
 		}
 	is_int(readies, 2,
 	    "ready is told when the sandbox was seen, and to who takes a spare");
-	is_int(messages, 6, "messages are passed on where they belong");
+	is_int(messages, 7, "messages are passed on where they belong");
 }
 
 static void
