@@ -17,9 +17,11 @@ struct event_base;
 struct link;
 struct out;
 struct question;
+struct sub;
 
 TAILQ_HEAD(call_list, call);
 TAILQ_HEAD(question_list, question);
+TAILQ_HEAD(sub_list, sub);
 
 /* An answer is a line of at most so many bytes: clients drop longer ones. */
 #define ADAPTER_ANSWER_MAX (4u << 20)
@@ -33,6 +35,9 @@ struct adapter {
 	size_t ncalls;
 	struct question_list questions; /* of other requests */
 	size_t nquestions;
+	struct sub_list subs; /* subscriptions */
+	size_t nwatches;      /* of runs, by all of them */
+	size_t nopening;      /* those that were not answered yet */
 	bool cancel_ends_run; /* a canceled call cancels its run, too */
 	void (*on_settled)(struct adapter *); /* none is left; may be NULL */
 };

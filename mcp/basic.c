@@ -23,7 +23,7 @@ static const char instructions[] =
 static void
 write_capabilities(const struct revision *rev, struct json_writer *w)
 {
-	static const char *const features[] = { "tools", "resources", "prompts",
+	static const char *const features[] = { "tools", "prompts",
 		"completions" };
 
 	json_write_key(w, "capabilities");
@@ -33,6 +33,10 @@ write_capabilities(const struct revision *rev, struct json_writer *w)
 		json_write_begin_object(w);
 		json_write_end_object(w);
 	}
+	json_write_key(w, "resources");
+	json_write_begin_object(w);
+	json_put_bool(w, "subscribe", true);
+	json_write_end_object(w);
 	if (rev->era == ERA_MODERN)
 		json_put_raw(
 		    w, "extensions", TASKS_DECLARED, strlen(TASKS_DECLARED));

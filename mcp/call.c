@@ -13,6 +13,7 @@
 #include "mcp/call.h"
 #include "mcp/method.h"
 #include "mcp/question.h"
+#include "mcp/subs.h"
 #include "mcp/waiting.h"
 
 #define CALLS_MAX     1024
@@ -161,6 +162,7 @@ calls_cancel(struct adapter *a, const struct rpc_msg *m)
 	if (!json_raw(id, &raw, &len))
 		return;
 	questions_cancel(a, raw, len);
+	subs_cancel(a, raw, len);
 	TAILQ_FOREACH_SAFE(c, &a->calls, entry, next) {
 		if (c->reply.id_len != len ||
 		    memcmp(c->reply.id, raw, len) != 0)

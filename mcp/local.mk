@@ -50,12 +50,16 @@ mcp_libmcp_a_SOURCES = \
 	mcp/rpc.h \
 	mcp/start.c \
 	mcp/start.h \
+	mcp/subs.c \
+	mcp/subs.h \
 	mcp/tasks.c \
 	mcp/tasks.h \
 	mcp/tool.h \
 	mcp/tools.c \
 	mcp/waiting.c \
-	mcp/waiting.h
+	mcp/waiting.h \
+	mcp/watch.c \
+	mcp/watch.h
 nodist_mcp_libmcp_a_SOURCES = $(MCP_TOOLS:.json=.json.inc)
 $(MCP_TOOLS:.json=.json.inc): mcp/embed.sh
 mcp/tools.$(OBJEXT): $(MCP_TOOLS:.json=.json.inc)
@@ -77,9 +81,11 @@ mcp_browsertask_mcp_CPPFLAGS = $(AM_CPPFLAGS) -DSBINDIR='"$(sbindir)"'
 mcp_browsertask_mcp_LDADD = $(MCP_LIBS)
 
 dist_check_SCRIPTS += t/scenario/mcp_lines.t t/scenario/mcp_runs.t \
-	t/scenario/mcp_start.t t/scenario/mcp_tasks.t
+	t/scenario/mcp_start.t t/scenario/mcp_subs.t \
+	t/scenario/mcp_tasks.t
 TESTS += t/scenario/mcp_lines.t t/scenario/mcp_runs.t \
-	t/scenario/mcp_start.t t/scenario/mcp_tasks.t
+	t/scenario/mcp_start.t t/scenario/mcp_subs.t \
+	t/scenario/mcp_tasks.t
 EXTRA_DIST += t/lib/BrowserTask/Mcp.pm
 
 check_PROGRAMS += t/unit/mcp_meet_test

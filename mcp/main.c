@@ -27,6 +27,7 @@
 #include "mcp/method.h"
 #include "mcp/out.h"
 #include "mcp/question.h"
+#include "mcp/subs.h"
 
 #define READ_BYTES 8192 /* how many short lines are answered at once */
 #define END_MS     1500 /* for calls on their way when input ends */
@@ -88,8 +89,10 @@ program_hold(struct program *p, bool hold)
 static void
 program_settle(struct program *p)
 {
-	if (p->ended && p->adapter.ncalls == 0 && p->adapter.nquestions == 0 &&
-	    out_queued(p->adapter.out) == 0)
+	const struct adapter *a = &p->adapter;
+
+	if (p->ended && a->ncalls == 0 && a->nquestions == 0 &&
+	    a->nopening == 0 && out_queued(a->out) == 0)
 		event_base_loopbreak(p->adapter.base);
 }
 
@@ -146,6 +149,7 @@ program_end(struct program *p)
 	event_del(p->readable);
 	event_add(p->grace, &tv);
 	lines_end(&p->lines);
+	subs_end(&p->adapter);
 	program_settle(p);
 }
 
@@ -280,6 +284,7 @@ make_parts(struct program *p)
 
 	TAILQ_INIT(&a->calls);
 	TAILQ_INIT(&a->questions);
+	TAILQ_INIT(&a->subs);
 	a->base = make_base();
 	if (a->base == NULL)
 		return false;
@@ -309,6 +314,7 @@ free_parts(struct program *p)
 	p->adapter.on_settled = NULL;
 	calls_drop_all(&p->adapter);
 	questions_drop_all(&p->adapter);
+	subs_drop_all(&p->adapter);
 	link_free(&p->adapter.link);
 	out_free(&p->adapter.out);
 	lines_free(&p->lines);

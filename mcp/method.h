@@ -27,6 +27,7 @@ method_fn basic_initialize, basic_discover, basic_ping;
 method_fn tools_list;
 method_fn call_tool;
 method_fn resources_list, resources_templates, resources_read;
+method_fn resources_subscribe, resources_unsubscribe, subscriptions_listen;
 method_fn prompts_list, prompts_get;
 method_fn completion_complete;
 method_fn tasks_get, tasks_cancel, tasks_update;

@@ -117,14 +117,8 @@ reply_write_self(struct json_writer *w)
 	json_write_end_object(w);
 }
 
-void
-reply_begin(const struct reply *r, struct reply_text *t)
-{
-	reply_begin_type(r, t, "complete");
-}
-
-void
-reply_begin_type(const struct reply *r, struct reply_text *t, const char *type)
+static void
+begin(const struct reply *r, struct reply_text *t, const char *type, bool ended)
 {
 	reply_head(r, t);
 	json_write_key(&t->w, "result");
@@ -136,7 +130,28 @@ reply_begin_type(const struct reply *r, struct reply_text *t, const char *type)
 	json_write_begin_object(&t->w);
 	json_write_key(&t->w, "io.modelcontextprotocol/serverInfo");
 	reply_write_self(&t->w);
+	if (ended)
+		json_put_raw(&t->w, "io.modelcontextprotocol/subscriptionId",
+		    r->id, r->id_len);
 	json_write_end_object(&t->w);
+}
+
+void
+reply_begin(const struct reply *r, struct reply_text *t)
+{
+	begin(r, t, "complete", false);
+}
+
+void
+reply_begin_type(const struct reply *r, struct reply_text *t, const char *type)
+{
+	begin(r, t, type, false);
+}
+
+void
+reply_begin_ended(const struct reply *r, struct reply_text *t)
+{
+	begin(r, t, "complete", true);
 }
 
 static bool

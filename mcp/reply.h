@@ -39,6 +39,8 @@ void reply_begin(const struct reply *, struct reply_text *);
 /* One of another type than "complete", which only the modern era has. */
 void
 reply_begin_type(const struct reply *, struct reply_text *, const char *type);
+/* One that ends the subscription of this request, of the modern era. */
+void reply_begin_ended(const struct reply *, struct reply_text *);
 /*
  * Ends the result and sends it. False when it is longer than an answer may
  * be: it is forgotten, and the reply still owed.

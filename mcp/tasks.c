@@ -28,6 +28,15 @@ tasks_declared(const struct revision *rev, struct json_val params)
 	    json_is_object(json_obj_get(extensions, META "tasks"));
 }
 
+void
+tasks_refuse(struct reply *r)
+{
+	reply_error(r, RPC_MISSING_CAPABILITY,
+	    "tasks need the client's capability extensions, " META
+	    "tasks, in this request",
+	    "{\"requiredCapabilities\":{\"extensions\":" TASKS_DECLARED "}}");
+}
+
 static int64_t
 stamp_of(struct json_val run, const char *key)
 {
@@ -118,11 +127,7 @@ question_of(struct adapter *a, struct request *q)
 	struct question *n;
 
 	if (!tasks_declared(q->reply.rev, q->msg.params)) {
-		reply_error(&q->reply, RPC_MISSING_CAPABILITY,
-		    "tasks need the client's capability extensions, " META
-		    "tasks, in this request",
-		    "{\"requiredCapabilities\":{\"extensions\":" TASKS_DECLARED
-		    "}}");
+		tasks_refuse(&q->reply);
 		return NULL;
 	}
 	if (!json_is_string(id)) {

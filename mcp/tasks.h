@@ -16,6 +16,8 @@
 
 /* Whether the client of this request has declared the extension in it. */
 bool tasks_declared(const struct revision *, struct json_val params);
+/* Answers that it has not. */
+void tasks_refuse(struct reply *);
 /* Answers with the task of the run that was submitted, and frees the call. */
 void tasks_answer_made(struct call *, struct json_val run);
 

@@ -142,8 +142,18 @@ function* conversation(rev, ctx) {
 	yield [ 'completion/complete', { argument: { name: 'mode', value: '' },
 		ref: { type: 'ref/prompt', name: 'batch_extract_pages' } },
 		'CompleteResult' ];
-	if (modern(rev))
+	if (modern(rev)) {
 		yield* tasks(ctx);
+	} else {
+		yield tool('run_task_template',
+		    batch('/never-headers', { mode: 'async' }));
+		yield [ 'resources/subscribe', { uri: `run://${ctx.newId}` },
+			'EmptyResult' ];
+		yield tool('cancel_task_run', { runId: ctx.newId });
+		yield [ 'resources/unsubscribe', { uri: `run://${ctx.newId}` },
+			'EmptyResult' ];
+		yield [ 'resources/subscribe', { uri: 'run://none' }, 'E' ];
+	}
 	yield [ 'prompts/get', { name: 'none' }, 'E' ];
 	yield [ 'prompts/get', { name: 'login_keep_session',
 		arguments: { credentials: '{}' } }, 'E' ];
@@ -175,6 +185,10 @@ function* tasks(ctx) {
 	while (ctx.task.status === 'working');
 	ok(ctx.task.status === 'completed', 'the task is completed', ctx.task);
 	yield run('/never-headers');
+	ctx.peer.write({ jsonrpc: '2.0', id: 'listen',
+		method: 'subscriptions/listen', params: ctx.peer.envelope({
+			notifications: { resourceSubscriptions:
+			    [ `run://${ctx.taskId}` ] } }) });
 	yield get();
 	yield [ 'tasks/update', id({ inputResponses: {} }),
 		'tasks#/$defs/UpdateTaskResult', 'ext' ];
@@ -191,6 +205,7 @@ function remember(ctx, method, answer) {
 	const structure = JSON.parse(answer.result?.content?.[0]?.text ?? '{}');
 	if (method === 'tools/list')
 		ctx.tools = answer.result.tools;
+	ctx.newId = structure.runId ?? ctx.newId;
 	if (structure.artifactIds?.length) {
 		ctx.runId = structure.runId;
 		ctx.artifactId = structure.artifactIds[0];
@@ -241,7 +256,7 @@ async function odd(peer) {
 async function talk(rev) {
 	const check = validator(rev);
 	const peer = new Peer(rev);
-	const ctx = {};
+	const ctx = { peer };
 	for (const [method, params, type, ext] of conversation(rev, ctx)) {
 		const name = `${rev} ${method} ${params.name ?? ''}`.trim();
 		peer.capabilities = ext ? { extensions: {
@@ -260,6 +275,11 @@ async function talk(rev) {
 			peer.write({ jsonrpc: '2.0',
 				method: 'notifications/initialized' });
 		remember(ctx, method, answer);
+		if (answer.result.status === 'working')
+			await new Promise((resolve) => {
+				setTimeout(resolve,
+				    answer.result.pollIntervalMs);
+			});
 		if (answer.result.status === 'completed') {
 			const unfit = check('CallToolResult',
 			    answer.result.result);
@@ -287,6 +307,16 @@ async function talk(rev) {
 	ok(peer.notes.length > 0 && wrong.length === 0, `${rev}: all of ` +
 	    `${peer.notes.length} notifications are the schema's`, ...wrong);
 	await peer.end();
+	if (!modern(rev))
+		return;
+	wrong = check('SubscriptionsListenResult',
+	    peer.lines.find((l) => l.id === 'listen')?.result);
+	ok(wrong === '', `${rev}: the subscription ends with its result`, wrong);
+	ok(peer.notes.some((n) => n.method ===
+		'notifications/subscriptions/acknowledged') &&
+	    peer.notes.some((n) => n.method ===
+		'notifications/resources/updated'),
+	    `${rev}: it was told of changes`, peer.notes);
 }
 
 try {
