@@ -70,8 +70,9 @@ void doctor_cgroup(struct doctor *);
 const char *doctor_daemon(struct doctor *);
 bool doctor_is_program(const char *path);
 /*
- * Runs a program with empty input, as an ordinary user or as the caller, and
- * waits at most timeout_ms for its end. args are at most DOCTOR_ARGS_MAX and a
+ * Runs a program with empty input, as an ordinary user or as the caller (then
+ * with the caller's HOME and XDG_CONFIG_HOME), and waits at most timeout_ms for
+ * its end. args are at most DOCTOR_ARGS_MAX and a
  * NULL. Gives what it prints, of the caller's
  * on standard error, too, and its wait status. 0, or an errno value.
  */

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
@@ -50,15 +51,27 @@ doctor_unshare(int flags, bool ordinary)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
 }
 
+/* "NAME=value": the caller's own, or for an ordinary user the other one. */
+static void
+put_variable(
+    const char *name, bool ordinary, const char *other, char *ret, size_t size)
+{
+	const char *value = ordinary ? NULL : getenv(name);
+
+	snprintf(ret, size, "%s=%s", name, value != NULL ? value : other);
+}
+
 static _Noreturn void
 child_exec(const char *path, const char *const *args, bool ordinary, int out)
 {
-	static char lang[] = "LANG=C.UTF-8", home[] = "HOME=/nonexistent";
-	static char search[] = "PATH=/usr/bin:/bin";
-	char *const env[] = { lang, home, search, NULL };
+	static char lang[] = "LANG=C.UTF-8", search[] = "PATH=/usr/bin:/bin";
+	static char home[PATH_MAX + 8], config[PATH_MAX + 32];
+	char *const env[] = { lang, search, home, config, NULL };
 	int null = open("/dev/null", O_RDWR);
 	char *argv[DOCTOR_ARGS_MAX + 2] = { (char *)(uintptr_t)path };
 
+	put_variable("HOME", ordinary, "/nonexistent", home, sizeof(home));
+	put_variable("XDG_CONFIG_HOME", ordinary, "", config, sizeof(config));
 	/* execve changes neither; its prototype is older than const. */
 	for (int i = 0; i < DOCTOR_ARGS_MAX && args[i] != NULL; i++)
 		argv[i + 1] = (char *)(uintptr_t)args[i];

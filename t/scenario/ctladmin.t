@@ -121,6 +121,15 @@ like $rows->{uids}[0]{text}, qr/^1900000000 to /, '... and of uids'
     if $> == 0;
 like $rows->{browser}[0]{text}, qr/^\S.* \d+\.\d.* opens a page, in [\d.]+ s$/,
     '... tries the browser';
+if ($> != 0) {
+	# One that is not named is looked for where the service looks.
+	local $ENV{XDG_CONFIG_HOME} = "$dir/config";
+	mkdir $_ for "$dir/config", "$dir/config/browsertask";
+	my $own = spew('config/browsertask/browsertaskd.conf',
+	    "maxQueuedRuns = 5\n");
+	is doctor($none)->{settings}[0]{text}, "$own: good",
+	    '... also that of the user who asks';
+}
 my $bad = spew('bad.conf', "maxQueuedRuns = 5\nuidBase = many\n");
 $rows = doctor($none, '--config', $bad);
 is $rows->{settings}[0]{level}, 'fail', 'a broken file is a fault';
@@ -155,7 +164,7 @@ ok exists $p->{browser} && !defined $p->{browser}, '... no browser yet';
 is $p->{stateDir}, $i->state_dir, '... the state directory, for us';
 ok !$p->{draining}, '... not draining';
 ($rc, $out) = ctl('profile');
-like $out, qr/^runTtlMs +30 min 0 s$/m, 'profile in words';
+like $out, qr/^runTtlMs +30 min$/m, 'profile in words';
 like $out, qr/^supportedModes +sync, async, auto$/m, '... lists';
 like $out, qr/^runs\n  queued +0$/m, '... objects';
 
