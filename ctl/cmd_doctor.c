@@ -134,27 +134,6 @@ doctor_service(struct doctor *d)
 
 /* Telling. */
 
-/* Lines of at most width columns, broken at spaces. */
-static void
-print_wrapped(const char *text, size_t width, size_t left)
-{
-	size_t column = 0, len, cells;
-	char word[DOCTOR_TEXT_SIZE];
-
-	for (; *text != '\0'; text += len + strspn(text + len, " ")) {
-		len = strcspn(text, " ");
-		snprintf(word, sizeof(word), "%.*s", (int)len, text);
-		cells = text_width(word);
-		if (column > 0 && width > 0 && column + 1 + cells > width) {
-			printf("\n%*s", (int)left, "");
-			column = 0;
-		}
-		printf("%s%s", column > 0 ? " " : "", word);
-		column += cells + (column > 0);
-	}
-	putchar('\n');
-}
-
 static void
 print_row(const struct ctl *ctl, const struct doctor_row *r)
 {
@@ -173,13 +152,13 @@ print_row(const struct ctl *ctl, const struct doctor_row *r)
 	text_clean(&b, r->text, strlen(r->text), false);
 	buf_add(&b, "", 1);
 	clean = (char *)b.data;
-	print_wrapped(clean == NULL ? "" : clean, width, LEFT_COLUMNS);
+	text_print_wrapped(clean == NULL ? "" : clean, width, LEFT_COLUMNS);
 	buf_clear(&b);
 	if (r->advice[0] == '\0')
 		return;
 	printf("%*s%s ", LEFT_COLUMNS - 3, "",
 	    ctl->unicode ? "\xe2\x86\x92 " : "->");
-	print_wrapped(r->advice, width, LEFT_COLUMNS);
+	text_print_wrapped(r->advice, width, LEFT_COLUMNS);
 }
 
 static void

@@ -123,19 +123,44 @@ print_command(const char *program, const char *socket)
 	putchar('\n');
 }
 
+static void
+hint_clients(void)
+{
+	char text[256] = "";
+
+	for (size_t i = 0; i < CLIENTS; i++) {
+		strlcat(text, i == 0 ? "" : ", ", sizeof(text));
+		strlcat(text, clients[i].name, sizeof(text));
+	}
+	ctl_hint("these are: %s; generic fits most others", text);
+}
+
+/* The agent starts the adapter in a directory of its own choice. */
+static const char *
+absolute(const char *path, char ret[PATH_MAX])
+{
+	char here[PATH_MAX];
+	int len;
+
+	if (path == NULL || path[0] == '/' || getcwd(here, PATH_MAX) == NULL)
+		return path;
+	len = snprintf(ret, PATH_MAX, "%s/%s", here, path);
+	return len > 0 && len < PATH_MAX ? ret : path;
+}
+
 enum ctl_exit
 cmd_mcp_config(struct ctl *ctl)
 {
 	const char *name = ctl->nargs > 0 ? ctl->args[0] : clients[0].name;
-	const char *socket = ctl->opt[OPT_SOCKET];
-	char program[PATH_MAX];
+	char program[PATH_MAX], path[PATH_MAX];
+	const char *socket = absolute(ctl->opt[OPT_SOCKET], path);
 	size_t i = 0;
 
 	while (i < CLIENTS && strcmp(clients[i].name, name) != 0)
 		i++;
 	if (i == CLIENTS) {
 		ctl_error("%s is no client that is known", name);
-		ctl_hint("generic fits most of them");
+		hint_clients();
 		return CTL_USAGE;
 	}
 	find_adapter(program);

@@ -49,7 +49,8 @@ add_state(struct table *t, struct json_val s)
 	json_get_int64(json_obj_get(s, "waitingRuns"), &waiting);
 	state = busy ? "busy" : living ? "browser" : "stored";
 	if (waiting > 0)
-		table_addf(t, "%s, %" PRId64 " wait", state, waiting);
+		table_addf(t, "%s, %" PRId64 " wait%s", state, waiting,
+		    waiting == 1 ? "s" : "");
 	else
 		table_add(t, state);
 	table_style(t, living ? TABLE_GOOD : TABLE_PLAIN);
@@ -106,6 +107,7 @@ print_listing(const struct listing *l)
 
 	if (table_rows(l->table) == 0) {
 		fprintf(stderr, "no sessions\n");
+		ctl_hint("runs of login_keep_session leave one behind");
 		return;
 	}
 	table_print(
@@ -168,6 +170,8 @@ close_session(struct ctl *ctl, const char *id)
 		return rc;
 	if (ctl->opt[OPT_JSON] != NULL)
 		ctl_print_json(a.root);
+	else
+		printf("%s closed\n", id);
 	ctl_answer_free(&a);
 	return CTL_OK;
 }

@@ -65,8 +65,8 @@ show_template(struct ctl *ctl, struct json_val template)
 	char *version = text_of(json_obj_get(template, "version"));
 	char *about = text_of(json_obj_get(template, "description"));
 
-	printf("%s %s\n%s\n", id == NULL ? "" : id,
-	    version == NULL ? "" : version, about == NULL ? "" : about);
+	printf("%s %s\n", id == NULL ? "" : id, version == NULL ? "" : version);
+	text_print_wrapped(about == NULL ? "" : about, (size_t)ctl->columns, 0);
 	show_inputs(ctl, template);
 	if (!json_is_missing(example)) {
 		printf("\nexample inputs\n");

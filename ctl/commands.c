@@ -6,6 +6,10 @@
 #include <string.h>
 
 #include "ctl/commands.h"
+#include "ctl/text.h"
+
+#define HELP_COLUMNS 79
+#define HELP_LEFT    4
 
 #define COMMAND(name, run, least, most, options, args, help) \
 	{ name, run, least, most, options, args, help },
@@ -144,9 +148,12 @@ void
 help_print(const struct command *c)
 {
 	if (c != NULL) {
-		printf("usage: browsertaskctl %s [options]%s%s\n\n%s\n\n"
-		       "Options:\n",
-		    c->name, c->args[0] == '\0' ? "" : " ", c->args, c->help);
+		char usage[256];
+
+		snprintf(usage, sizeof(usage),
+		    "usage: browsertaskctl %s [options] %s", c->name, c->args);
+		text_print_wrapped(usage, HELP_COLUMNS, HELP_LEFT);
+		printf("\n%s\n\nOptions:\n", c->help);
 		print_options(c->options | COMMON_OPTIONS);
 		return;
 	}

@@ -241,6 +241,19 @@ has_items(struct json_val result)
 	return json_len(json_obj_get(result, "items")) > 0;
 }
 
+/* A session that the run has left behind is there to be used. */
+static void
+tell_session(const struct ctl *ctl, struct json_val result)
+{
+	char *id = text_of(json_obj_get(result, "sessionId"));
+
+	if (id != NULL && id[0] != '\0' && ctl->err_tty)
+		ctl_hint("browsertaskctl submit TEMPLATE --session %s goes on "
+			 "in this session",
+		    id);
+	free(id);
+}
+
 /* What a failed or canceled run had finished is in its TaskResult. */
 static void
 print_finished(struct ctl *ctl, struct json_val run)
@@ -280,6 +293,8 @@ result_show(struct ctl *ctl, struct json_val run)
 		print_artifacts(ctl, run);
 	if (json_is_object(json_obj_get(run, "error")))
 		tell_failure(run);
+	else if (ctl->opt[OPT_JSON] == NULL)
+		tell_session(ctl, result);
 	return ctl_exit_of(run);
 }
 

@@ -70,13 +70,20 @@ command_hint(struct json_val error)
 		{ "TEMPLATE_NOT_FOUND",
 		    "browsertaskctl templates lists the "
 		    "templates" },
+		{ "SESSION_NOT_FOUND",
+		    "browsertaskctl sessions lists those that are kept; a run "
+		    "without --session gets a new one" },
 		{ "ARTIFACT_NOT_FOUND",
 		    "browsertaskctl artifacts RUN "
 		    "lists a run's artifacts" },
 		{ "TRUST_LEVEL_NOT_ALLOWED",
 		    "ask as root, or as the user browsertaskd runs as" },
 	};
+	char text[1024];
 
+	if (json_str_copy(json_obj_get(error, "message"), text, sizeof(text)) &&
+	    strncmp(text, "/inputs", strlen("/inputs")) == 0)
+		return "browsertaskctl templates TEMPLATE shows what it takes";
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (json_str_eq(json_obj_get(error, "errorCode"), rows[i][0]))
 			return rows[i][1];

@@ -15,6 +15,7 @@
 #include "ctl/text.h"
 
 #define TEXT_BYTES_MAX (16u << 20)
+#define WORD_BYTES     400
 
 bool
 text_init(void)
@@ -146,18 +147,48 @@ text_of(struct json_val v)
 }
 
 void
+text_print_wrapped(const char *text, size_t width, size_t left)
+{
+	size_t column = 0, len, cells;
+	char word[WORD_BYTES];
+
+	for (; *text != '\0'; text += len + strspn(text + len, " ")) {
+		len = strcspn(text, " ");
+		if (len >= sizeof(word))
+			len = sizeof(word) - 1;
+		snprintf(word, sizeof(word), "%.*s", (int)len, text);
+		cells = text_width(word);
+		if (column > 0 && width > 0 && column + 1 + cells > width) {
+			printf("\n%*s", (int)left, "");
+			column = 0;
+		}
+		printf("%s%s", column > 0 ? " " : "", word);
+		column += cells + (column > 0);
+	}
+	putchar('\n');
+}
+
+void
 text_duration(int64_t ms, char *ret, size_t size)
 {
+	static const struct {
+		int64_t ms;
+		const char *name;
+	} units[] = { { 1000, "s" }, { 60000, "min" }, { 3600000, "h" },
+		{ 86400000, "d" } };
+	size_t i = ms < 3600000 ? 1 : ms < 172800000 ? 2 : 3;
+	int64_t rest = ms % units[i].ms / units[i - 1].ms;
+
 	if (ms < 1000)
 		snprintf(ret, size, "%" PRId64 " ms", ms);
 	else if (ms < 60000)
 		snprintf(ret, size, "%.1f s", (double)ms / 1000);
-	else if (ms < 3600000)
-		snprintf(ret, size, "%" PRId64 " min %" PRId64 " s", ms / 60000,
-		    ms / 1000 % 60);
+	else if (rest == 0)
+		snprintf(ret, size, "%" PRId64 " %s", ms / units[i].ms,
+		    units[i].name);
 	else
-		snprintf(ret, size, "%" PRId64 " h %" PRId64 " min",
-		    ms / 3600000, ms / 60000 % 60);
+		snprintf(ret, size, "%" PRId64 " %s %" PRId64 " %s",
+		    ms / units[i].ms, units[i].name, rest, units[i - 1].name);
 }
 
 void

@@ -28,7 +28,12 @@ void text_cut(struct buf *, const char *text, size_t width, bool unicode);
 /* A clean copy of a JSON string, number or bool; "" for others. Freed by the
  * caller; NULL without memory. */
 char *text_of(struct json_val);
-/* "850 ms", "3.2 s", "2 min 5 s" */
+/*
+ * Prints clean text and a line end, in lines of at most width columns (0: one
+ * line) broken at spaces; all but the first begin with so many spaces.
+ */
+void text_print_wrapped(const char *text, size_t width, size_t left);
+/* "850 ms", "3.2 s", "2 min 5 s", "24 h", "7 d" */
 void text_duration(int64_t ms, char *ret, size_t size);
 /* "2026-11-21 22:15:56" in local time. */
 void text_time(int64_t stamp_ms, char *ret, size_t size);

@@ -83,9 +83,10 @@ summarize_end(struct json_val run, size_t artifacts, char *ret, size_t size)
 	}
 	snprintf(ret, size,
 	    "%s in %.1f s: %" PRId64 " of %" PRId64
-	    " units done, %zu artifacts%s",
+	    " units done, %zu artifact%s%s",
 	    status, (double)ms / 1000, number(progress, "doneSteps"),
 	    number(progress, "totalSteps"), artifacts,
+	    artifacts == 1 ? "" : "s",
 	    json_is_object(
 		json_obj_get(json_obj_get(run, "result"), "truncated"))
 		? "; the result is shortened, all of it is in an artifact"
