@@ -69,8 +69,8 @@ static const struct flag_row {
 	{ SHELL | FULL | TEXT, "--disable-remote-fonts" },
 	/*
 	 * The compositor's threads cost a quarter of the time of a page that
-	 * is only read. Without them there is no animation frame at all: no
-	 * animation runs, nothing comes to rest, nothing is seen to scroll.
+	 * is only read. Without them there is no animation frame at all;
+	 * page/undrawn.js gives pages what they wait for in its place.
 	 */
 	{ SHELL | FULL | TEXT, "--disable-threaded-compositing" },
 };

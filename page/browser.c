@@ -347,6 +347,20 @@ browser_is_gone(const struct browser *b)
 	return b->gone || cdp_is_gone(b->cdp);
 }
 
+void
+browser_set_undrawn(struct browser *b)
+{
+	struct page *p;
+
+	if (b->undrawn)
+		return;
+	b->undrawn = true;
+	TAILQ_FOREACH(p, &b->pages, next) {
+		if (p->session != NULL)
+			page_be_undrawn(p);
+	}
+}
+
 struct cdp *
 browser_cdp(struct browser *b)
 {

@@ -68,6 +68,11 @@ struct page *browser_take_tab(struct browser *);
  * before it sends a request or opens a window. Right before the end.
  */
 void browser_leave(struct browser *);
+/*
+ * The browser draws no frames: its tabs, also those that are open, give what
+ * pages do in frames another way from their next document on. See undrawn.js.
+ */
+void browser_set_undrawn(struct browser *);
 bool browser_is_gone(const struct browser *);
 /* For counters and for what page/ does not offer; borrowed. */
 struct cdp *browser_cdp(struct browser *);

@@ -48,6 +48,7 @@ PAGE_JS = \
 	page/reader.js \
 	page/shot.js \
 	page/stable.js \
+	page/undrawn.js \
 	page/words.js
 EXTRA_DIST += $(PAGE_JS) page/embed.sh page/package.json \
 	page/package-lock.json
@@ -78,6 +79,7 @@ page/scripts.c: $(PAGE_JS) page/embed.sh page/readability.stamp
 	    reader=$(srcdir)/page/reader.js \
 	    shot=$(srcdir)/page/shot.js \
 	    stable=$(srcdir)/page/stable.js \
+	    undrawn=$(srcdir)/page/undrawn.js \
 	    readability:=page/Readability.js >$@.tmp && mv $@.tmp $@
 
 # A release carries the library and its licence.
@@ -286,3 +288,17 @@ t_scenario_pagehostile_test_SOURCES = \
 t_scenario_pagehostile_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/t/scenario
 t_scenario_pagehostile_test_LDADD = $(PAGE_TEST_LIBS)
 TESTS += t/scenario/pagehostile_test
+
+check_PROGRAMS += t/scenario/pageframes_test
+t_scenario_pageframes_test_SOURCES = \
+	cell/flags.c \
+	t/scenario/live.c \
+	t/scenario/live.h \
+	t/scenario/pageframes_test.c \
+	t/scenario/visit.c \
+	t/scenario/visit.h \
+	t/unit/tap.h
+t_scenario_pageframes_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/t/scenario
+t_scenario_pageframes_test_LDADD = $(PAGE_TEST_LIBS)
+TESTS += t/scenario/pageframes_test
+EXTRA_DIST += t/pageframes

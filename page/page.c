@@ -12,6 +12,7 @@
 #include "common/panic.h"
 #include "json/writer.h"
 #include "page/priv.h"
+#include "page/scripts.h"
 
 bool
 page_member_str(struct json_span obj, const char *key, char *dst, size_t size)
@@ -280,12 +281,25 @@ page_on_enabled(struct cdp *cdp, const struct cdp_reply *r, void *arg)
 		    r->message);
 }
 
+void
+page_be_undrawn(struct page *p)
+{
+	struct iovec iov[] = { SCRIPT_LITERAL("{\"source\":\""),
+		SCRIPT_IOV(undrawn), SCRIPT_LITERAL("\"}") };
+
+	cdp_call(p->browser->cdp, p->session,
+	    "Page.addScriptToEvaluateOnNewDocument", iov, 3, PAGE_OPEN_MS, NULL,
+	    NULL);
+}
+
 /* What a tab is told before its first script. */
 static void
 page_set_up(struct page *p, cdp_reply_cb *cb)
 {
 	flight_watch(p);
 	frames_watch(p, p->session);
+	if (p->browser->undrawn)
+		page_be_undrawn(p);
 	page_send(p, "Page.enable", NULL, NULL, PAGE_OPEN_MS, cb);
 	cdp_call(p->browser->cdp, p->session, "Inspector.enable", NULL, 0,
 	    PAGE_OPEN_MS, NULL, NULL);

@@ -189,6 +189,7 @@ struct browser {
 	unsigned long uses;        /* operations of all pages so far */
 	unsigned norigins;         /* of documents that tabs have shown */
 	char origins[BROWSER_ORIGINS_MAX][PAGE_ORIGIN_MAX + 1];
+	bool undrawn; /* see browser_set_undrawn() */
 	bool ready;
 	bool gone;
 	bool stuck;
@@ -243,6 +244,7 @@ void origins_note(struct page *, struct json_span frame);
 /* page.c */
 /* A page that is opening, not of any tab yet; NULL when memory ran out. */
 struct page *page_new(struct browser *, int timeout_ms, page_cb *, void *arg);
+void page_be_undrawn(struct page *);
 void page_adopt(struct page *, const char *session, size_t len);
 /*
  * The page is another tab from now on; the browser answers cb when it has been

@@ -170,6 +170,7 @@ load_add_arguments(const struct page *p, struct buf *b)
 	    l->quiet_by_ms == 0 ? l->opts.stable_timeout_ms
 				: l->quiet_by_ms - clock_mono_ms());
 	json_put_bool(&w, "again", l->quiet_by_ms != 0);
+	json_put_bool(&w, "undrawn", p->browser->undrawn);
 	json_put_bool(&w, "scripts", !p->scripts_off);
 	json_write_end_object(&w);
 	json_write_end_object(&w);

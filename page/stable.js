@@ -10,15 +10,16 @@
 // even the parser stands still, twice graceMs if there is text to read. Then
 // the answer is partial.
 // Quiet: a page that ran no script cannot change. Else two frames (at least
-// 40 ms) without a mutation; a page that does change is waited for until it
-// rests for 150 ms, at most stableMs; so is one that says of a part of it that
-// it is busy.
+// 40 ms; where none are drawn, o.undrawn, 200 ms) without a mutation; a page
+// that does change is waited for until it rests for 150 ms, at most stableMs; so
+// is one that says of a part of it that it is busy.
 // Where o.again is set the page was loaded before, and only quiet is wanted.
 // Where we switched scripts off (o.scripts false), neither timers nor events
 // reach this world: the worker then asks when the browser says it is loaded.
 (function (o, read) {
   const QUIET_MS = 150;
   const SEEN_MS = 40;
+  const UNDRAWN_MS = 200;
   // An image may be named like a property of the document, and hides it.
   const doc = new Proxy(document, {
     get(target, name) {
@@ -93,10 +94,12 @@
     });
     watch.observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
     const start = now();
-    await frame();
-    await frame();
+    if (!o.undrawn) {
+      await frame();
+      await frame();
+    }
     // Frames may come fast; a script that works every 20 ms must be seen.
-    await sleep(Math.max(0, SEEN_MS - (now() - start)));
+    await sleep(Math.max(0, (o.undrawn ? UNDRAWN_MS : SEEN_MS) - (now() - start)));
     while (now() - start < o.stableMs) {
       const rest = last === 0 ? 0 : last + QUIET_MS - now();
       if (rest > 0)

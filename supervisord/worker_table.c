@@ -81,6 +81,8 @@ wi_ready(struct worker *w, const struct input *in)
 	ipc_set_int(&p, F_CELL_ID, w->cell_id);
 	if (w->spare)
 		ipc_set_bool(&p, F_WARM, true);
+	if ((w->flags & SPAWN_TEXT_ONLY) != 0)
+		ipc_set_bool(&p, F_TEXT, true);
 	worker_send(w, &p);
 }
 

@@ -216,6 +216,8 @@ on_hello(struct worker *w, const struct ipc_params *p)
 		return;
 	}
 	w->warm = ipc_bool(p, F_WARM, false);
+	if (w->browser != NULL && ipc_bool(p, F_TEXT, false))
+		browser_set_undrawn(w->browser);
 	chan_set_phase(w->chan, w->describing ? PEER_DESCRIBE : PEER_IDLE);
 }
 

@@ -222,6 +222,8 @@ visit_attach(uint32_t generation)
 	visit.base = event_base_new();
 	visit.browser = browser_new(visit.base, dup(visit.chrome.read_fd),
 	    dup(visit.chrome.write_fd), &options, &ops, NULL);
+	if (visit.undrawn)
+		browser_set_undrawn(visit.browser);
 	visit_wait();
 }
 
@@ -236,6 +238,7 @@ bool
 visit_launch(enum live_program program, const char *pages, const char **ret_why)
 {
 	memset(&visit, 0, sizeof(visit));
+	visit.undrawn = program != LIVE_DRAWN;
 	if (!live_site_start(&visit.site, pages, ret_why))
 		return false;
 	if (live_browser_start(&visit.chrome, program, ret_why))

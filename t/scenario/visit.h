@@ -22,7 +22,8 @@ struct visit {
 	struct live_browser chrome;
 	struct live_site site;
 	struct browser *browser;
-	bool done; /* the callback waited for came */
+	bool undrawn; /* the browser draws no frames */
+	bool done;    /* the callback waited for came */
 	bool ready;
 	int gone;
 	int stuck;

@@ -1,0 +1,82 @@
+/*
+ * A browser that draws no frames, as for runs of text: pages that build
+ * themselves in frames, or once something comes into view or has come to an
+ * end, are read whole all the same. With the real browser.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "t/unit/tap.h"
+#include "visit.h"
+
+static const struct {
+	const char *path;
+	const char *texts[8]; /* that are read; then those that are not */
+	const char *never[4];
+} rows[] = {
+	{ "/animationframe.html", { "All was built." }, { NULL } },
+	{ "/intersection.html",
+	    { "Loaded: near.", "Loaded: far.", "Loaded: hidden." },
+	    { "Told for nothing" } },
+	{ "/endless.html", { "Entry 51" }, { "Entry 1000" } },
+	{ "/resize.html", { "First size.", "Second size." }, { NULL } },
+	{ "/animation.html",
+	    { "The transition ended.", "The animation ended.",
+		"The handler was told.", "The promise was kept.",
+		"Hidden for a while.", "It turns for ever." },
+	    { NULL } },
+	{ "/idle.html",
+	    { "Idle at last.", "Fonts are ready.", "The view changed." },
+	    { NULL } },
+	{ "/loop.html", { "Frames for ever." }, { NULL } },
+};
+
+static bool
+said(const char *text)
+{
+	return visit.json != NULL && strstr(visit.json, text) != NULL;
+}
+
+static void
+test_pages(struct page *p)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		is_int(visit_read(p, rows[i].path, 0), PAGE_OK, rows[i].path);
+		printf("# %d ms\n", visit.elapsed_ms);
+		for (size_t k = 0; rows[i].texts[k] != NULL; k++)
+			ok(said(rows[i].texts[k]), "  %s", rows[i].texts[k]);
+		for (size_t k = 0; rows[i].never[k] != NULL; k++)
+			ok(!said(rows[i].never[k]), "  not: %s",
+			    rows[i].never[k]);
+	}
+}
+
+static void
+test_browser(enum live_program program, const char *pages)
+{
+	const char *why = "";
+	struct page *p;
+
+	if (!visit_start(program, pages, &why)) {
+		printf("# skipped: %s\n", why);
+		return;
+	}
+	p = visit_open();
+	ok(p != NULL, "a tab opens");
+	if (p != NULL)
+		test_pages(p);
+	visit_end();
+}
+
+int
+main(void)
+{
+	const char *srcdir = getenv("srcdir");
+	char pages[512];
+
+	snprintf(pages, sizeof(pages), "%s/t/pageframes",
+	    srcdir != NULL ? srcdir : ".");
+	test_browser(LIVE_SHELL, pages);
+	test_browser(LIVE_FULL, pages);
+	return done_testing();
+}
