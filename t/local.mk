@@ -22,6 +22,7 @@ dist_check_SCRIPTS += \
 	t/scenario/taskresult.t \
 	t/scenario/spares.t \
 	t/scenario/sessions.t \
+	t/scenario/undrawn.t \
 	t/scenario/wedged.t
 TESTS += \
 	t/regress/0001-refusals-say-how.t \
@@ -43,6 +44,7 @@ TESTS += \
 	t/scenario/taskresult.t \
 	t/scenario/spares.t \
 	t/scenario/sessions.t \
+	t/scenario/undrawn.t \
 	t/scenario/wedged.t
 
 # For sessions.t: a worker with templates of its own.
