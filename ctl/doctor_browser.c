@@ -42,9 +42,10 @@ static void
 try_browser(struct doctor *d, const char *path, const char *version)
 {
 	const char *tmp = getenv("TMPDIR");
+	static const char address[] = ADDRESS;
 	char profile[256], option[300];
 	const char *const args[] = { "--headless", "--disable-gpu",
-		"--no-first-run", option, "--dump-dom", ADDRESS, NULL };
+		"--no-first-run", option, "--dump-dom", address, NULL };
 	int64_t began = clock_mono_ms();
 	char text[512] = "";
 	int status = 0, error;

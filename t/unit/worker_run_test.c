@@ -16,7 +16,6 @@
 #include "page/act.h"
 #include "page/browser.h"
 #include "page/cookies.h"
-#include "page/cookies.h"
 #include "page/page.h"
 #include "t/unit/tap.h"
 #include "templates/builtin.h"
