@@ -100,6 +100,8 @@ sweep_trimmed(void *arg, int err, const struct sweep_result *result)
 	struct sweep *s = arg;
 
 	s->stuck = err == STORE_OK && !result->more && result->artifacts == 0;
+	/* What expires must not wait until this works. */
+	s->trim = s->trim && err == STORE_OK;
 	if (err == STORE_OK && result->artifacts > 0)
 		log_info("sweep: %u artifacts before their time: all of them"
 			 " held more than artifactMaxBytes",
