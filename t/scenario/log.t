@@ -56,13 +56,15 @@ sub test_log {
 	is(ended($c, $dead->{runId})->{status}, 'failed',
 	    "$mode: and one whose cell is killed");
 
+	my $off = batch($c, [ $site->url('/never-headers') ],
+	    { mode => 'async' });
+	$c->call('run.cancel', { runId => $off->{runId} });
+
 	# From here on no cell can start: there is no descriptor for it.
 	is(take_descriptors($i->{pid}), 0, "$mode: no descriptors left");
 	my $none = batch($c, [ $site->url('/corpus/2') ], { mode => 'async' });
 	error_is(ended($c, $none->{runId})->{error}, 'EXECUTION_ERROR',
 	    'SPAWN_FAILED', "$mode: and one that cannot start");
-	my $off = batch($c, [ $site->url('/corpus/3') ], { mode => 'async' });
-	$c->call('run.cancel', { runId => $off->{runId} });
 	is($i->stop, 0, "$mode: stopped");
 
 	my @lines = split /\n/, $i->log;
