@@ -86,6 +86,18 @@ static const struct launch_row {
 	    0, check_nothing },
 	[LAUNCH_SECRET_FEED] = { "SECRET_FEED", LINK(LAUNCH_TO_CELL), 1,
 	    check_no_cell },
+	[LAUNCH_LISTENER] = { "LISTENER", LINK(LAUNCH_FROM_CELL), 1,
+	    check_nothing },
+	[LAUNCH_EGRESS] = { "EGRESS", LINK(LAUNCH_TO_SUPERVISORD), 1,
+	    check_no_cell },
+	[LAUNCH_EGRESS_DOWN] = { "EGRESS_DOWN", LINK(LAUNCH_TO_SUPERVISORD), 0,
+	    check_no_cell },
+	[LAUNCH_EGRESS_LINK] = { "EGRESS_LINK", LINK(LAUNCH_TO_EGRESSD), 1,
+	    check_no_cell },
+	[LAUNCH_EGRESS_LISTENER] = { "EGRESS_LISTENER", LINK(LAUNCH_TO_EGRESSD),
+	    1, check_nothing },
+	[LAUNCH_EGRESS_GONE] = { "EGRESS_GONE", LINK(LAUNCH_TO_EGRESSD), 0,
+	    check_nothing },
 };
 
 static const char *const launch_causes[LAUNCH_CAUSE__MAX] = {

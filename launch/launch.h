@@ -29,6 +29,8 @@
  *                             WORKER_READY    worker IPC socket
  *                             WORKER_EXITED   -
  *                             REAPED          -
+ *                             EGRESS          socket towards egressd
+ *                             EGRESS_DOWN     -
  *   launcher -> cell          START           -
  *                             CHECK           -
  *                             WORKER_START    worker's end of its IPC socket
@@ -39,6 +41,10 @@
  *                             SANDBOX         -
  *                             BROWSER_EXITED  -
  *                             WORKER_EXITED   -
+ *                             LISTENER        listening TCP socket
+ *   launcher -> egressd       EGRESS_LINK     socket towards supervisord
+ *                             EGRESS_LISTENER listening TCP socket
+ *                             EGRESS_GONE     -
  *
  * To every SPAWN belongs exactly one REAPED, sent when nothing of the cell is
  * left. READY comes before it unless the start failed. cell_id is chosen by
@@ -57,6 +63,13 @@
  *
  * SECRET hands the launcher what a run's worker alone may read; SECRET_GIVE has
  * it fed to the worker of a cell, SECRET_DROP lets go of it.
+ *
+ * LISTENER is the one way out of a cell's network namespace, made in there; the
+ * launcher keeps it and hands it to egressd as EGRESS_LISTENER, again when
+ * egressd was started anew, until EGRESS_GONE says that the cell is no more.
+ * EGRESS gives supervisord its end of a socket pair towards egressd after each
+ * start of either, EGRESS_LINK the other end to egressd; EGRESS_DOWN says that
+ * egressd does not keep running, until there is a new EGRESS.
  */
 #ifndef LAUNCH_LAUNCH_H
 #define LAUNCH_LAUNCH_H
@@ -74,7 +87,7 @@
 #define LAUNCH_EXIT_STORE    74
 
 #define LAUNCH_MAGIC         0x6274736bU
-#define LAUNCH_VERSION       2
+#define LAUNCH_VERSION       3
 #define LAUNCH_MAX_FDS       2
 #define LAUNCH_PROFILE_BYTES 64
 #define LAUNCH_PATH_BYTES    128
@@ -118,6 +131,12 @@ enum launch_type {
 	LAUNCH_SECRET_GIVE,
 	LAUNCH_SECRET_FEED,
 	LAUNCH_UNNEEDED,
+	LAUNCH_LISTENER,
+	LAUNCH_EGRESS,
+	LAUNCH_EGRESS_DOWN,
+	LAUNCH_EGRESS_LINK,
+	LAUNCH_EGRESS_LISTENER,
+	LAUNCH_EGRESS_GONE,
 	LAUNCH__MAX
 };
 
@@ -127,6 +146,7 @@ enum launch_link {
 	LAUNCH_TO_SUPERVISORD,
 	LAUNCH_TO_CELL,
 	LAUNCH_FROM_CELL,
+	LAUNCH_TO_EGRESSD,
 	LAUNCH_LINK__MAX
 };
 

@@ -77,6 +77,9 @@ check_fields(const struct launch_msg *m, enum launch_link link)
 		break;
 	case LAUNCH_SECRET:
 	case LAUNCH_SECRET_FEED:
+	case LAUNCH_EGRESS:
+	case LAUNCH_EGRESS_DOWN:
+	case LAUNCH_EGRESS_LINK:
 		ASSERT(m->cell_id == 0);
 		break;
 	default:

@@ -133,7 +133,10 @@ launch_seeds(void)
 			struct launch_msg m;
 
 			launch_msg_init(&m, (enum launch_type)type,
-			    type >= LAUNCH_FORGET && type <= LAUNCH_SECRET_DROP
+			    (type >= LAUNCH_FORGET &&
+				type <= LAUNCH_SECRET_DROP) ||
+				    (type >= LAUNCH_EGRESS &&
+					type <= LAUNCH_EGRESS_LINK)
 				? 0
 				: 7);
 			if (type == LAUNCH_FORGET || type == LAUNCH_KNOWN)
