@@ -3,6 +3,8 @@
 noinst_LIBRARIES += model/libmodel.a
 model_libmodel_a_SOURCES = \
 	model/artifact_kinds.def \
+	model/domains.c \
+	model/domains.h \
 	model/errors.c \
 	model/errors.def \
 	model/errors.h \
@@ -25,3 +27,8 @@ check_PROGRAMS += t/unit/model_test
 t_unit_model_test_SOURCES = t/unit/model_test.c t/unit/tap.h
 t_unit_model_test_LDADD = model/libmodel.a common/libcommon.a $(BSD_LIBS)
 TESTS += t/unit/model_test
+
+check_PROGRAMS += t/unit/domains_test
+t_unit_domains_test_SOURCES = t/unit/domains_test.c t/unit/tap.h
+t_unit_domains_test_LDADD = model/libmodel.a common/libcommon.a $(BSD_LIBS)
+TESTS += t/unit/domains_test

@@ -196,3 +196,13 @@ t_fuzz_redact_replay_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)
 t_fuzz_redact_replay_SOURCES = t/fuzz/fuzz_redact.c $(replay_sources)
 t_fuzz_redact_replay_LDADD = $(t_fuzz_redact_fuzz_LDADD)
 TESTS += t/fuzz/redact_replay
+
+FUZZ_TARGETS += domains
+fuzz_programs += t/fuzz/domains_fuzz
+t_fuzz_domains_fuzz_SOURCES = t/fuzz/fuzz_domains.c
+t_fuzz_domains_fuzz_LDFLAGS = $(fuzz_link_flags)
+t_fuzz_domains_fuzz_LDADD = model/libmodel.a common/libcommon.a $(BSD_LIBS)
+check_PROGRAMS += t/fuzz/domains_replay
+t_fuzz_domains_replay_SOURCES = t/fuzz/fuzz_domains.c $(replay_sources)
+t_fuzz_domains_replay_LDADD = json/libjson.a $(t_fuzz_domains_fuzz_LDADD)
+TESTS += t/fuzz/domains_replay
