@@ -3,6 +3,9 @@
 noinst_LIBRARIES += model/libmodel.a
 model_libmodel_a_SOURCES = \
 	model/artifact_kinds.def \
+	model/audit.c \
+	model/audit.h \
+	model/audit_actions.def \
 	model/domains.c \
 	model/domains.h \
 	model/errors.c \

@@ -120,6 +120,8 @@ turn_fill(struct store_txn *txn, struct store_ops *ops, int64_t now_ms,
 		if (op->result == STORE_OK)
 			writes++;
 	}
+	if (audit_flush(txn) != STORE_OK)
+		return txn->map_full ? TURN_GROW : TURN_FAILED;
 	if (writes > 0 && now_ms > txn->store->floor_ms &&
 	    meta_put(txn, "stamp", now_ms) != STORE_OK)
 		return txn->map_full ? TURN_GROW : TURN_FAILED;

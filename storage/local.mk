@@ -5,6 +5,10 @@ storage_libstorage_a_SOURCES = \
 	storage/artifact.c \
 	storage/artifact.h \
 	storage/artifact_file.c \
+	storage/audit.c \
+	storage/audit.h \
+	storage/audit_check.c \
+	storage/audit_trim.c \
 	storage/codec.c \
 	storage/codec.h \
 	storage/commit.c \
@@ -103,3 +107,10 @@ t_unit_storage_session_test_SOURCES = t/unit/storage_session_test.c \
 	t/unit/storage_fixture.h t/unit/tap.h
 t_unit_storage_session_test_LDADD = $(STORAGE_TEST_LIBS)
 TESTS += t/unit/storage_session_test
+
+check_PROGRAMS += t/unit/storage_audit_test
+t_unit_storage_audit_test_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS)
+t_unit_storage_audit_test_SOURCES = t/unit/storage_audit_test.c \
+	t/unit/storage_fixture.h t/unit/tap.h
+t_unit_storage_audit_test_LDADD = $(STORAGE_TEST_LIBS)
+TESTS += t/unit/storage_audit_test

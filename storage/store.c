@@ -17,7 +17,7 @@
 #include "ipc/mp.h"
 #include "storage/store_impl.h"
 
-#define SCHEMA_VERSION  1
+#define SCHEMA_VERSION  2
 #define META_BYTES      32
 #define MAP_BYTES       (64ull << 20)
 #define MAP_MAX_BYTES   (64ull << 30)
@@ -218,7 +218,18 @@ meta_create(struct store_txn *txn)
 	meta_put(txn, "schema", SCHEMA_VERSION);
 	meta_put(txn, "stamp", s->opt.now_ms);
 	meta_put(txn, "last_epoch", 0);
+	audit_create(txn);
 	return meta_key_bytes(txn, true);
+}
+
+/* From schema 1, which had no audit log. */
+static int
+meta_upgrade(struct store_txn *txn, int64_t schema)
+{
+	if (schema == SCHEMA_VERSION)
+		return STORE_OK;
+	audit_create(txn);
+	return meta_put(txn, "schema", SCHEMA_VERSION);
 }
 
 int
@@ -247,7 +258,10 @@ meta_open(struct store *s, MDB_txn *mdb)
 		return rc;
 	if (schema > SCHEMA_VERSION)
 		return STORE_NEWER;
-	return schema < 1 ? STORE_CORRUPT : meta_read(&txn);
+	if (schema < 1)
+		return STORE_CORRUPT;
+	rc = meta_read(&txn);
+	return rc == STORE_OK ? meta_upgrade(&txn, schema) : rc;
 }
 
 static enum store_err

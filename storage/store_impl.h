@@ -84,6 +84,25 @@ shard_open(struct store *, const struct ulid *, bool create, int *ret_fd);
 void artifact_file_remove(struct store *, const struct ulid *);
 enum store_err store_err_of_errno(int);
 
+/* The audit log of a store that has none; writes its state. */
+int audit_create(struct store_txn *);
+/* Behind the last row of a transaction. */
+int audit_flush(struct store_txn *);
+void audit_key(struct key *, uint64_t number);
+/* What a record of the log holds; STORE_CORRUPT when it is too short. */
+struct audit_record {
+	const uint8_t *hash, *prev, *body; /* borrowed */
+	size_t body_len;
+};
+int audit_record_read(const uint8_t *payload, size_t, struct audit_record *);
+void audit_record_hash(uint64_t number, const struct audit_record *,
+    uint8_t ret_hash[AUDIT_HASH_BYTES]);
+int audit_row_decode(
+    uint64_t number, const struct audit_record *, struct audit_row *ret_row);
+/* The detail of the row that a removal of all rows before the first leaves. */
+void
+audit_trim_text(const struct audit_state *, char ret[AUDIT_TRIM_CHARS + 1]);
+
 /* A change of what all artifacts hold. */
 int artifact_total_add(struct store_txn *, int64_t bytes);
 

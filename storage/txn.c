@@ -195,9 +195,9 @@ txn_has(struct store_txn *txn, enum store_table table, const struct key *key)
 	    STORE_OK;
 }
 
-int
-txn_put(struct store_txn *txn, enum store_table table, const struct key *key,
-    const void *payload, size_t len)
+static int
+record_put(struct store_txn *txn, enum store_table table, const struct key *key,
+    const void *payload, size_t len, unsigned flags)
 {
 	MDB_val k = key_val(key), v = { .mv_size = RECORD_HEAD + len };
 	uint32_t crc;
@@ -208,9 +208,11 @@ txn_put(struct store_txn *txn, enum store_table table, const struct key *key,
 	if (txn->err != STORE_OK)
 		return txn->err;
 	crc = record_crc(table, key->b, key->len, payload, len);
-	rc = txn_note(txn,
-	    mdb_put(txn->mdb, txn->store->dbi[table], &k, &v, MDB_RESERVE));
-	if (rc != STORE_OK)
+	rc = mdb_put(
+	    txn->mdb, txn->store->dbi[table], &k, &v, MDB_RESERVE | flags);
+	if (rc == MDB_KEYEXIST && flags != 0)
+		return STORE_EXISTS;
+	if ((rc = txn_note(txn, rc)) != STORE_OK)
 		return rc;
 	txn->puts++;
 	p = v.mv_data;
@@ -222,6 +224,20 @@ txn_put(struct store_txn *txn, enum store_table table, const struct key *key,
 	if (len != 0)
 		memcpy(p + RECORD_HEAD, payload, len);
 	return STORE_OK;
+}
+
+int
+txn_put(struct store_txn *txn, enum store_table table, const struct key *key,
+    const void *payload, size_t len)
+{
+	return record_put(txn, table, key, payload, len, 0);
+}
+
+int
+txn_append(struct store_txn *txn, enum store_table table, const struct key *key,
+    const void *payload, size_t len)
+{
+	return record_put(txn, table, key, payload, len, MDB_APPEND);
 }
 
 int

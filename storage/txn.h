@@ -10,6 +10,7 @@
 
 #include <lmdb.h>
 
+#include "storage/audit.h"
 #include "storage/store.h"
 
 enum store_table {
@@ -27,6 +28,9 @@ struct store_txn {
 	bool writable;
 	bool map_full;
 	uint64_t puts; /* changes made */
+	/* Of the audit log: read once, written when all rows are. */
+	struct audit_state audit;
+	bool audit_known, audit_changed;
 };
 
 #define STORE_KEY_BYTES 160
@@ -55,6 +59,12 @@ int txn_get(struct store_txn *, enum store_table, const struct key *,
 bool txn_has(struct store_txn *, enum store_table, const struct key *);
 /* payload must not point into the store's own pages. */
 int txn_put(struct store_txn *, enum store_table, const struct key *,
+    const void *payload, size_t len);
+/*
+ * As txn_put() for a key behind all others; STORE_EXISTS when it is not, which
+ * does not stick.
+ */
+int txn_append(struct store_txn *, enum store_table, const struct key *,
     const void *payload, size_t len);
 int txn_mark(struct store_txn *, enum store_table, const struct key *);
 /* STORE_NOT_FOUND when there was nothing, which does not stick. */

@@ -217,7 +217,7 @@ sub test_state {
 	my $bytes = do { local $/; <$fh> };
 	my $was = $bytes;
 	# The record's version and checksum, then an array of one number.
-	$bytes =~ s/(schema)\x01.{4}\x91\x01/$1 . schema_record(2)/gse;
+	$bytes =~ s/(schema)\x01.{4}\x91\x02/$1 . schema_record(3)/gse;
 	isnt($bytes, $was, 'the store is made one of a newer version');
 	seek $fh, 0, 0;
 	print $fh $bytes;

@@ -401,7 +401,7 @@ test_schema(void)
 	struct store_options opt = { 0 };
 	struct store_error e = { 0 };
 	struct store *s, *none = NULL;
-	int newer = 2;
+	int newer = 3;
 	struct stat st;
 	char path[300];
 
