@@ -35,6 +35,7 @@ cell_free(struct cell **cell)
 	fd_close(&c->run.sock);
 	fd_close(&c->run.ipc);
 	fd_close(&c->run.log);
+	fd_close(&c->listener);
 	c->magic = 0;
 	free(c);
 }
@@ -77,10 +78,25 @@ cell_say_ready(struct cell *c)
 	cell_say(c, &m, fds);
 }
 
+/* One, from the child that becomes the cell: never a cell that is up. */
 static void
-cell_take(struct cell *c, struct launch_msg *m)
+cell_take_listener(struct cell *c, int fd)
+{
+	if (c->up || c->listener != -1 || fd == -1) {
+		fd_close(&fd);
+		cell_break(c, EPROTO);
+		return;
+	}
+	c->listener = fd;
+}
+
+static void
+cell_take(struct cell *c, struct launch_msg *m, int fd)
 {
 	switch (m->type) {
+	case LAUNCH_LISTENER:
+		cell_take_listener(c, fd);
+		break;
 	case LAUNCH_UP:
 		if (c->up) {
 			cell_break(c, EPROTO);
@@ -113,17 +129,17 @@ void
 cell_read(struct cell *c)
 {
 	struct launch_msg m;
-	int error;
+	int error, fds[LAUNCH_MAX_FDS];
 
 	for (;;) {
-		error = launch_recv(c->run.sock, LAUNCH_FROM_CELL, &m, NULL);
+		error = launch_recv(c->run.sock, LAUNCH_FROM_CELL, &m, fds);
 		if (error == EAGAIN)
 			return;
 		if (error != 0) {
 			cell_break(c, error);
 			return;
 		}
-		cell_take(c, &m);
+		cell_take(c, &m, fds[0]);
 	}
 }
 

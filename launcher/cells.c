@@ -126,6 +126,7 @@ cell_new(struct cells *t, const struct launch_msg *m)
 	    ? m->u.spawn.browser_slot
 	    : NO_SLOT;
 	c->run.pidfd = c->run.sock = c->run.ipc = c->run.log = -1;
+	c->listener = -1;
 	return c;
 }
 

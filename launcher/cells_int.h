@@ -20,6 +20,7 @@ struct cell {
 	uint16_t worker_slot;
 	uint16_t browser_slot;
 	struct spawned run;
+	int listener; /* of its network namespace; -1: no way out */
 	struct event *on_sock;
 	struct event *on_pidfd;
 	char name[LAUNCH_NAME_BYTES];       /* of its run, or "" */

@@ -13,9 +13,15 @@
 
 #include "common/fdio.h"
 #include "launcher/compartment.h"
+#include "launcher/netns.h"
+#include "launcher/root.h"
 
-#define HOST_NAME     "browsertask"
-#define PROFILE_BYTES "256m"
+#define HOST_NAME "browsertask"
+/* Where the profile is from within the tree. */
+#define PROFILE_PLACE (&COMPARTMENT_PROFILE[1])
+#define MIB           ((uint64_t)1 << 20)
+#define TMP_BYTES     (256 * MIB) /* with the cache of a kept profile */
+#define SHM_BYTES     (1024 * MIB)
 
 uint64_t
 compartment_clone_flags(const struct compartment *c)
@@ -23,7 +29,11 @@ compartment_clone_flags(const struct compartment *c)
 	uint64_t flags =
 	    CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS;
 
-	return c->user_namespace ? flags | CLONE_NEWUSER : flags;
+	if (c->user_namespace)
+		flags |= CLONE_NEWUSER;
+	if (c->network)
+		flags |= CLONE_NEWNET;
+	return flags;
 }
 
 static int
@@ -67,17 +77,61 @@ make_private(const struct compartment *c)
 }
 
 static int
-mount_tmpfs(const char *where, unsigned long flags, const char *data)
+begin_root(const struct compartment *c)
 {
-	return mount("tmpfs", where, "tmpfs", MS_NOSUID | MS_NODEV | flags,
-		   data) == -1
-	    ? errno
-	    : 0;
+	return root_begin();
+}
+
+static int
+put_system(const struct compartment *c)
+{
+	return root_put_system(!c->network);
 }
 
 /*
- * A copy of the mount at the profile, made while the path still leads there.
- * The path runs through a directory of supervisord's: hence the comparison.
+ * Another proc would show the processes outside.
+ * Only in system mode does hidepid keep anything apart: else all
+ * have one uid, and the cell could not read what it must.
+ */
+static int
+mount_proc(const struct compartment *c)
+{
+	char data[64] = "";
+	int error = root_make_dir("proc");
+
+	if (!c->user_namespace)
+		snprintf(data, sizeof(data), "hidepid=2,gid=%u",
+		    (unsigned int)c->proc_gid);
+	if (error == 0 &&
+	    mount("proc", "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+		data) == -1)
+		error = errno;
+	return error;
+}
+
+static int
+mount_tmp(const struct compartment *c)
+{
+	return root_put_tmpfs("tmp", TMP_BYTES, "mode=1777", 0);
+}
+
+static int
+mount_shm(const struct compartment *c)
+{
+	return root_put_tmpfs("dev/shm", SHM_BYTES, "mode=1777", 0);
+}
+
+static int
+put_browser(const struct compartment *c)
+{
+	return c->browser_dir[0] == '\0'
+	    ? 0
+	    : root_put(c->browser_dir, MOUNT_ATTR_NODEV);
+}
+
+/*
+ * A copy of the mount at the profile. The path runs through a directory of
+ * supervisord's: hence the comparison.
  */
 static int
 profile_take(const struct compartment *c, int *ret_tree)
@@ -103,20 +157,23 @@ profile_take(const struct compartment *c, int *ret_tree)
 }
 
 static int
-profile_put(int tree)
+profile_put(const struct compartment *c)
 {
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID |
 		    MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC };
+	int tree = -1, error;
 
-	if (mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) == -1)
-		return errno;
-	if (mkdir(COMPARTMENT_PROFILE, 0700) == -1)
-		return errno;
-	if (move_mount(tree, "", AT_FDCWD, COMPARTMENT_PROFILE,
+	error = root_make_dir(PROFILE_PLACE);
+	if (error == 0)
+		error = profile_take(c, &tree);
+	if (error != 0)
+		return error;
+	if (mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) == -1 ||
+	    move_mount(tree, "", AT_FDCWD, PROFILE_PLACE,
 		MOVE_MOUNT_F_EMPTY_PATH) == -1)
-		return errno;
+		error = errno;
 	close(tree);
-	return 0;
+	return error;
 }
 
 /*
@@ -129,65 +186,52 @@ profile_make(const struct compartment *c)
 {
 	char data[64];
 
-	if (mkdir(COMPARTMENT_PROFILE, 0700) == -1)
-		return errno;
-	snprintf(data, sizeof(data), "mode=0700,uid=%u,gid=%u,size=%s",
-	    (unsigned int)c->profile_uid, (unsigned int)c->profile_gid,
-	    PROFILE_BYTES);
-	return mount_tmpfs(COMPARTMENT_PROFILE, MS_NOEXEC, data);
+	snprintf(data, sizeof(data), "mode=0700,uid=%u,gid=%u",
+	    (unsigned int)c->profile_uid, (unsigned int)c->profile_gid);
+	return root_put_tmpfs(PROFILE_PLACE, c->profile_bytes, data, MS_NOEXEC);
 }
 
 static int
-mount_tmp(const struct compartment *c)
+mount_profile(const struct compartment *c)
 {
-	int tree = -1, error = 0;
-
 	if (c->profile[0] != '\0')
-		error = profile_take(c, &tree);
-	if (error == 0)
-		error = mount_tmpfs("/tmp", 0, "mode=1777");
-	if (error == 0 && tree != -1)
-		error = profile_put(tree);
-	if (error == 0 && c->fresh_profile)
-		error = profile_make(c);
+		return profile_put(c);
+	return c->fresh_profile ? profile_make(c) : 0;
+}
+
+static int
+enter_root(const struct compartment *c)
+{
+	return root_enter();
+}
+
+static int
+hide(const struct compartment *c)
+{
+	int error = 0;
+
+	for (size_t i = 0;
+	     i < sizeof(c->hidden) / sizeof(c->hidden[0]) && error == 0; i++)
+		error = root_hide(c->hidden[i]);
 	return error;
 }
 
 static int
-mount_shm(const struct compartment *c)
+seal_root(const struct compartment *c)
 {
-	return mount_tmpfs("/dev/shm", 0, "mode=1777");
-}
-
-/* Another proc would show the processes outside. */
-static int
-mount_proc(const struct compartment *c)
-{
-	return mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
-		   NULL) == -1
-	    ? errno
-	    : 0;
-}
-
-/* What lies below /tmp is hidden already. */
-static int
-hide(const struct compartment *c)
-{
-	int error;
-
-	for (size_t i = 0; i < sizeof(c->hidden) / sizeof(c->hidden[0]); i++) {
-		error = mount_tmpfs(
-		    c->hidden[i], MS_NOEXEC | MS_RDONLY, "mode=0755");
-		if (error != 0 && error != ENOENT)
-			return error;
-	}
-	return 0;
+	return root_seal();
 }
 
 static int
 name_host(const struct compartment *c)
 {
 	return sethostname(HOST_NAME, strlen(HOST_NAME)) == -1 ? errno : 0;
+}
+
+static int
+start_network(const struct compartment *c)
+{
+	return c->network ? netns_up() : 0;
 }
 
 int
@@ -199,20 +243,34 @@ compartment_enter(const struct compartment *c, const char **ret_stage)
 	} steps[] = {
 		{ "map ids", map_ids },
 		{ "make mounts private", make_private },
+		{ "begin a root directory", begin_root },
+		{ "mount the system", put_system },
+		{ "mount /proc", mount_proc },
 		{ "mount /tmp", mount_tmp },
 		{ "mount /dev/shm", mount_shm },
-		{ "mount /proc", mount_proc },
+		{ "mount the browser's directory", put_browser },
+		{ "mount the profile", mount_profile },
+		{ "leave the machine's root", enter_root },
 		{ "hide directories", hide },
+		{ "make the root read-only", seal_root },
 		{ "set host name", name_host },
+		{ "start the loopback device", start_network },
 	};
-	int error;
+	mode_t mask = umask(022);
+	int error = 0;
 
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && error == 0;
+	     i++) {
+		*ret_stage = steps[i].stage;
 		error = steps[i].run(c);
-		if (error != 0) {
-			*ret_stage = steps[i].stage;
-			return error;
-		}
 	}
-	return chdir("/") == -1 ? errno : 0;
+	umask(mask);
+	return error;
+}
+
+int
+compartment_listen(const struct compartment *c, int *ret_fd)
+{
+	*ret_fd = -1;
+	return c->network && c->browser ? netns_listen(ret_fd) : 0;
 }

@@ -16,6 +16,8 @@ launcher_browsertaskd_SOURCES = \
 	launcher/kept.c \
 	launcher/kept.h \
 	launcher/main.c \
+	launcher/netns.c \
+	launcher/netns.h \
 	launcher/notify.c \
 	launcher/notify.h \
 	launcher/options.c \
@@ -26,6 +28,8 @@ launcher_browsertaskd_SOURCES = \
 	launcher/programs.h \
 	launcher/reload.c \
 	launcher/reload.h \
+	launcher/root.c \
+	launcher/root.h \
 	launcher/secrets.c \
 	launcher/secrets.h \
 	launcher/sockets.c \

@@ -253,6 +253,7 @@ instance_open(struct instance *in)
 		return code;
 	in->env.dirs = &in->dirs;
 	in->env.programs = &in->programs;
+	in->env.conf = in->options.conf;
 	in->env.system = in->options.system;
 	in->env.uid_base = base;
 	return instance_probe(in);

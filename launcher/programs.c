@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -55,6 +56,21 @@ open_own(const struct options *o, const char *name, int *ret_fd)
 	return EXIT_NO_PROGRAM;
 }
 
+/* Compartments have /usr; any other place of a browser has to be put in. */
+static void
+note_browser_dir(struct programs *p, const char *path)
+{
+	char real[PATH_MAX];
+	char *slash;
+
+	p->browser_dir[0] = '\0';
+	if (realpath(path, real) == NULL || strncmp(real, "/usr/", 5) == 0)
+		return;
+	slash = strrchr(real, '/');
+	slash[slash == real ? 1 : 0] = '\0';
+	strlcpy(p->browser_dir, real, sizeof(p->browser_dir));
+}
+
 static int
 open_given_browser(struct programs *p, const struct options *o)
 {
@@ -67,6 +83,7 @@ open_given_browser(struct programs *p, const struct options *o)
 		    "cannot use browser %s: %s", o->browser, strerror(errno));
 		return EXIT_NO_PROGRAM;
 	}
+	note_browser_dir(p, o->browser);
 	if (strstr(name, "headless-shell") != NULL ||
 	    strstr(name, "headless_shell") != NULL)
 		p->shell = fd;
@@ -93,6 +110,9 @@ programs_open(struct programs *p, const struct options *o)
 	p->shell =
 	    open_program(CHROMIUM_DIR "/chromium-headless-shell", o->system);
 	p->chrome = open_program(CHROMIUM_DIR "/chromium", o->system);
+	note_browser_dir(p,
+	    p->shell != -1 ? CHROMIUM_DIR "/chromium-headless-shell"
+			   : CHROMIUM_DIR "/chromium");
 	if (p->shell != -1 || p->chrome != -1)
 		return 0;
 	log_err("no browser in %s: install the package "

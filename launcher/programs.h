@@ -9,8 +9,9 @@ struct programs {
 	int supervisord;
 	int cell;
 	int workerd;
-	int shell;  /* chromium-headless-shell, -1: not there */
-	int chrome; /* chromium, -1: not there */
+	int shell;                  /* chromium-headless-shell, -1: not there */
+	int chrome;                 /* chromium, -1: not there */
+	char browser_dir[PATH_MAX]; /* of browsers outside /usr; or "" */
 };
 
 /*

@@ -18,6 +18,8 @@
 #include "launcher/spawn.h"
 #include "launcher/uidblock.h"
 
+#define PROFILE_BYTES ((uint64_t)256 << 20)
+
 /* Descriptors of the cell, in the order of their numbers there. */
 enum {
 	IN,
@@ -144,6 +146,22 @@ child_environment(char *ret_env[8])
 	ret_env[n] = NULL;
 }
 
+/* The launcher has it before it hears of anything else. */
+static int
+child_give_listener(const struct compartment *inside, int link)
+{
+	struct launch_msg m;
+	int fd, error;
+
+	error = compartment_listen(inside, &fd);
+	if (error != 0 || fd == -1)
+		return error;
+	launch_msg_init(&m, LAUNCH_LISTENER, 0);
+	error = launch_send(link, LAUNCH_FROM_CELL, &m, &fd);
+	close(fd);
+	return error;
+}
+
 /* From clone to exec; returns only on failure. */
 static int
 child_become_cell(const struct spawn_env *env, const struct launch_spawn *spawn,
@@ -166,6 +184,10 @@ child_become_cell(const struct spawn_env *env, const struct launch_spawn *spawn,
 	if (error != 0)
 		return error;
 	error = compartment_enter(inside, ret_stage);
+	if (error != 0)
+		return error;
+	*ret_stage = "hand over the listener";
+	error = child_give_listener(inside, fds[LAUNCHER]);
 	if (error != 0)
 		return error;
 	*ret_stage = "set descriptors";
@@ -205,8 +227,14 @@ compartment_fill(const struct spawn_env *env, struct compartment *c)
 	c->user_namespace = !env->system;
 	c->uid = geteuid();
 	c->gid = getegid();
+	/* Off until egressd is there to serve the listener. */
+	c->network = false;
+	c->proc_gid = spawn_uid(env, UID_CELL);
+	c->profile_bytes = PROFILE_BYTES;
+	c->browser_dir = env->programs->browser_dir;
 	c->hidden[0] = env->dirs->state;
 	c->hidden[1] = env->dirs->run;
+	c->hidden[2] = env->conf;
 }
 
 /* A kept profile is brought in, a fresh one made inside. */
@@ -260,8 +288,9 @@ spawn_process(const struct spawn_env *env, const struct launch_spawn *spawn,
 
 	compartment_fill(env, &inside);
 	*ret_stage = "open profile";
+	inside.browser = browser != -1;
 	error =
-	    browser == -1 ? 0 : compartment_fill_profile(env, spawn, &inside);
+	    inside.browser ? compartment_fill_profile(env, spawn, &inside) : 0;
 	if (error != 0)
 		return error;
 	*ret_stage = "open descriptors";

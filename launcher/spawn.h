@@ -9,6 +9,7 @@
 struct spawn_env {
 	const struct dirs *dirs;
 	const struct programs *programs;
+	const char *conf; /* configuration file; "": none */
 	bool system;
 	uid_t uid_base; /* system mode: block of uids */
 	int self_pidfd; /* of the launcher */
