@@ -12,7 +12,7 @@
 #include "common/panic.h"
 #include "launch/launch.h"
 
-_Static_assert(sizeof(struct launch_msg) == 192, "no padding, fixed size");
+_Static_assert(sizeof(struct launch_msg) == 224, "no padding, fixed size");
 _Static_assert(LAUNCH_MAX_FDS <= FDIO_MAX_FDS, "fits one packet");
 
 #define LINK(l) (1U << (l))
@@ -27,6 +27,7 @@ static bool check_setting(const struct launch_msg *);
 static bool check_worker(const struct launch_msg *);
 static bool check_profile(const struct launch_msg *);
 static bool check_no_cell(const struct launch_msg *);
+static bool check_breach(const struct launch_msg *);
 
 static const struct launch_row {
 	const char *name;
@@ -59,6 +60,12 @@ static const struct launch_row {
 	[LAUNCH_UP] = { "UP", LINK(LAUNCH_FROM_CELL), 0, check_nothing },
 	[LAUNCH_FAILED] = { "FAILED", LINK(LAUNCH_FROM_CELL), 0, check_failed },
 	[LAUNCH_WORKER_EXITED] = { "WORKER_EXITED",
+	    LINK(LAUNCH_TO_SUPERVISORD) | LINK(LAUNCH_FROM_CELL), 0,
+	    check_nothing },
+	[LAUNCH_LIMIT] = { "LIMIT",
+	    LINK(LAUNCH_TO_SUPERVISORD) | LINK(LAUNCH_FROM_CELL), 0,
+	    check_breach },
+	[LAUNCH_USAGE] = { "USAGE",
 	    LINK(LAUNCH_TO_SUPERVISORD) | LINK(LAUNCH_FROM_CELL), 0,
 	    check_nothing },
 	[LAUNCH_SETTING] = { "SETTING", LINK(LAUNCH_TO_SUPERVISORD), 0,
@@ -141,6 +148,15 @@ check_flags(uint32_t flags)
 	    ((flags & SPAWN_KEEP) == 0 || (flags & SPAWN_BROWSER) != 0);
 }
 
+/* A cell with less could not even start its browser. */
+static bool
+check_limits(const struct launch_limits *l)
+{
+	return l->memory >= LAUNCH_MEMORY_LEAST && l->memory <= INT64_MAX &&
+	    l->profile >= LAUNCH_PROFILE_LEAST && l->profile <= INT64_MAX &&
+	    l->cpu_ms <= INT64_MAX && l->processes >= LAUNCH_PROCESSES_LEAST;
+}
+
 static bool
 check_spawn(const struct launch_msg *m)
 {
@@ -149,7 +165,7 @@ check_spawn(const struct launch_msg *m)
 	return check_flags(s->flags) && s->worker_slot < LAUNCH_WORKER_SLOTS &&
 	    s->browser_slot < LAUNCH_BROWSER_SLOTS &&
 	    is_name(s->profile, sizeof(s->profile)) &&
-	    is_name(s->name, sizeof(s->name));
+	    is_name(s->name, sizeof(s->name)) && check_limits(&s->limits);
 }
 
 static bool
@@ -177,8 +193,14 @@ check_start(const struct launch_msg *m)
 	const struct launch_start *s = &m->u.start;
 
 	return check_flags(s->flags) && s->browser < LAUNCH_BROWSER__MAX &&
-	    s->change_ids <= 1 &&
+	    s->change_ids <= 1 && check_limits(&s->limits) &&
 	    terminated(s->profile_dir, sizeof(s->profile_dir));
+}
+
+static bool
+check_breach(const struct launch_msg *m)
+{
+	return m->u.breach.which < LAUNCH_OVER__MAX;
 }
 
 static bool

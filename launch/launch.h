@@ -28,6 +28,8 @@
  *                             BROWSER_EXITED  -
  *                             WORKER_READY    worker IPC socket
  *                             WORKER_EXITED   -
+ *                             LIMIT           -
+ *                             USAGE           -
  *                             REAPED          -
  *                             EGRESS          socket towards egressd
  *                             EGRESS_DOWN     -
@@ -41,6 +43,8 @@
  *                             SANDBOX         -
  *                             BROWSER_EXITED  -
  *                             WORKER_EXITED   -
+ *                             LIMIT           -
+ *                             USAGE           -
  *                             LISTENER        listening TCP socket
  *   launcher -> egressd       EGRESS_LINK     socket towards supervisord
  *                             EGRESS_LISTENER listening TCP socket
@@ -56,6 +60,10 @@
  * gone, and may then order the next one with WORKER; WORKER_READY hands it the
  * other end of that worker's socket. KILL_WORKER ends the worker alone. A kept
  * cell without worker ends with its browser.
+ *
+ * A cell may use so much and no more: SPAWN says how much. LIMIT tells, once and
+ * before REAPED, that it wanted more; it ends then, whatever is kept. USAGE
+ * tells now and then what its worker and its browser used.
  *
  * A named profile is one directory, used by one cell at a time. FORGET removes
  * it, once no cell uses it any more. PURGE removes all that no KNOWN since the
@@ -137,6 +145,8 @@ enum launch_type {
 	LAUNCH_EGRESS_LINK,
 	LAUNCH_EGRESS_LISTENER,
 	LAUNCH_EGRESS_GONE,
+	LAUNCH_LIMIT,
+	LAUNCH_USAGE,
 	LAUNCH__MAX
 };
 
@@ -175,6 +185,28 @@ enum launch_cause {
 	LAUNCH_CAUSE__MAX
 };
 
+/* What one cell may use, all of its processes together. */
+struct launch_limits {
+	uint64_t memory;    /* bytes, with those of files in memory */
+	uint64_t profile;   /* bytes of the profile */
+	uint64_t cpu_ms;    /* of each of its workers and the browser; 0: any */
+	uint32_t processes; /* each thread counted */
+	uint32_t pad;
+};
+
+enum launch_over {
+	LAUNCH_OVER_MEMORY,
+	LAUNCH_OVER_PROCESSES,
+	LAUNCH_OVER_CPU,
+	LAUNCH_OVER_PROFILE,
+	LAUNCH_OVER__MAX
+};
+
+/* Lowest values that a browser starts with. */
+#define LAUNCH_MEMORY_LEAST    (UINT64_C(256) << 20)
+#define LAUNCH_PROFILE_LEAST   (UINT64_C(8) << 20)
+#define LAUNCH_PROCESSES_LEAST 128
+
 struct launch_spawn {
 	struct ulid session;
 	struct ulid policy;    /* of the network namespace; not used yet */
@@ -184,6 +216,7 @@ struct launch_spawn {
 	/* Name of a kept profile, [A-Za-z0-9_-]+; "" is a fresh one. */
 	char profile[LAUNCH_PROFILE_BYTES];
 	char name[LAUNCH_NAME_BYTES]; /* of the run, for log lines; or "" */
+	struct launch_limits limits;
 };
 
 struct launch_ready {
@@ -218,6 +251,22 @@ struct launch_reaped {
 	char stage[LAUNCH_STAGE_BYTES];
 };
 
+/* Bytes, threads or milliseconds, as in launch_limits. */
+struct launch_breach {
+	uint32_t which; /* enum launch_over */
+	uint32_t pad;
+	uint64_t limit; /* what was allowed */
+	uint64_t value; /* what was seen last */
+};
+
+/* The most that was seen since the worker began; of time all of it. */
+struct launch_usage {
+	uint64_t memory;
+	uint64_t cpu_ms;
+	uint32_t processes;
+	uint32_t pad;
+};
+
 /* The next worker of a kept cell. */
 struct launch_worker {
 	char name[LAUNCH_NAME_BYTES]; /* of its run, for log lines; or "" */
@@ -245,6 +294,7 @@ struct launch_start {
 	uint32_t worker_uid;  /* uid and gid of the worker */
 	uint32_t browser_uid; /* uid and gid of the browser */
 	char profile_dir[LAUNCH_PATH_BYTES];
+	struct launch_limits limits;
 };
 
 /* A setting that was changed while the service runs. */
@@ -270,7 +320,9 @@ struct launch_msg {
 		struct launch_worker worker;
 		struct launch_profile profile;
 		struct launch_secret secret;
-		uint8_t room[176];
+		struct launch_breach breach;
+		struct launch_usage usage;
+		uint8_t room[208];
 	} u;
 };
 

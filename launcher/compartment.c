@@ -19,9 +19,6 @@
 #define HOST_NAME "browsertask"
 /* Where the profile is from within the tree. */
 #define PROFILE_PLACE (&COMPARTMENT_PROFILE[1])
-#define MIB           ((uint64_t)1 << 20)
-#define TMP_BYTES     (256 * MIB) /* with the cache of a kept profile */
-#define SHM_BYTES     (1024 * MIB)
 
 uint64_t
 compartment_clone_flags(const struct compartment *c)
@@ -112,13 +109,13 @@ mount_proc(const struct compartment *c)
 static int
 mount_tmp(const struct compartment *c)
 {
-	return root_put_tmpfs("tmp", TMP_BYTES, "mode=1777", 0);
+	return root_put_tmpfs("tmp", c->memory_bytes, "mode=1777", 0);
 }
 
 static int
 mount_shm(const struct compartment *c)
 {
-	return root_put_tmpfs("dev/shm", SHM_BYTES, "mode=1777", 0);
+	return root_put_tmpfs("dev/shm", c->memory_bytes, "mode=1777", 0);
 }
 
 static int

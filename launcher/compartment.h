@@ -22,6 +22,7 @@ struct compartment {
 	uid_t profile_uid;  /* its owner */
 	gid_t profile_gid;
 	uint64_t profile_bytes; /* bound of a fresh one */
+	uint64_t memory_bytes;  /* of the other places in memory */
 	char profile[PATH_MAX]; /* a kept one; "": none */
 	struct stat profile_st; /* the path must still lead to this one */
 	/* Of a browser outside /usr; "": none. */

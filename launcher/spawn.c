@@ -18,8 +18,6 @@
 #include "launcher/spawn.h"
 #include "launcher/uidblock.h"
 
-#define PROFILE_BYTES ((uint64_t)256 << 20)
-
 /* Descriptors of the cell, in the order of their numbers there. */
 enum {
 	IN,
@@ -117,6 +115,7 @@ start_fill(const struct spawn_env *env, const struct launch_spawn *spawn,
 	s->cell_uid = spawn_uid(env, UID_CELL);
 	s->worker_uid = spawn_uid(env, UID_WORKER + spawn->worker_slot);
 	s->browser_uid = spawn_uid(env, UID_BROWSER + spawn->browser_slot);
+	s->limits = spawn->limits;
 	if (kind != LAUNCH_BROWSER_NONE)
 		strlcpy(s->profile_dir, COMPARTMENT_PROFILE,
 		    sizeof(s->profile_dir));
@@ -221,7 +220,8 @@ spawn_child(const struct spawn_env *env, const struct launch_spawn *spawn,
 }
 
 static void
-compartment_fill(const struct spawn_env *env, struct compartment *c)
+compartment_fill(const struct spawn_env *env,
+    const struct launch_limits *limits, struct compartment *c)
 {
 	memset(c, 0, sizeof(*c));
 	c->user_namespace = !env->system;
@@ -230,7 +230,8 @@ compartment_fill(const struct spawn_env *env, struct compartment *c)
 	/* Off until egressd is there to serve the listener. */
 	c->network = false;
 	c->proc_gid = spawn_uid(env, UID_CELL);
-	c->profile_bytes = PROFILE_BYTES;
+	c->profile_bytes = limits->profile;
+	c->memory_bytes = limits->memory;
 	c->browser_dir = env->programs->browser_dir;
 	c->hidden[0] = env->dirs->state;
 	c->hidden[1] = env->dirs->run;
@@ -258,12 +259,14 @@ compartment_fill_profile(const struct spawn_env *env,
 int
 spawn_probe(const struct spawn_env *env, const char **ret_stage)
 {
+	const struct launch_limits least = { .memory = LAUNCH_MEMORY_LEAST,
+		.profile = LAUNCH_PROFILE_LEAST };
 	struct compartment inside;
 	int error, pidfd, status;
 	pid_t pid;
 
 	*ret_stage = "make namespaces";
-	compartment_fill(env, &inside);
+	compartment_fill(env, &least, &inside);
 	error = clone_process(compartment_clone_flags(&inside), &pid, &pidfd);
 	if (error != 0)
 		return error;
@@ -286,7 +289,7 @@ spawn_process(const struct spawn_env *env, const struct launch_spawn *spawn,
 	struct launch_msg start;
 	int fds[CELL_FDS], error;
 
-	compartment_fill(env, &inside);
+	compartment_fill(env, &spawn->limits, &inside);
 	*ret_stage = "open profile";
 	inside.browser = browser != -1;
 	error =

@@ -12,6 +12,7 @@
 #include "common/log.h"
 #include "supervisord/celllog.h"
 #include "supervisord/cells.h"
+#include "supervisord/limits.h"
 #include "supervisord/link.h"
 #include "supervisord/spares.h"
 #include "supervisord/sup.h"
@@ -257,6 +258,8 @@ static const struct link_ops cell_link_ops = {
 	.on_sandbox = cell_on_sandbox,
 	.on_browser_exited = cell_on_browser_exited,
 	.on_worker_exited = cell_on_worker_exited,
+	.on_limit = limits_on_breach,
+	.on_usage = limits_on_usage,
 	.on_reaped = cell_on_reaped,
 };
 
@@ -266,14 +269,16 @@ static bool
 cell_order(struct cells *t, struct worker *w)
 {
 	struct cell *c = calloc(1, sizeof(*c));
+	struct launch_limits limits;
 
 	if (c == NULL)
 		return false;
+	limits_of_settings(&t->sup->settings, &limits);
 	c->sup = t->sup;
 	c->session = w->session;
 	c->keep = (w->flags & SPAWN_KEEP) != 0;
-	c->id = link_spawn(
-	    t->sup->link, &w->session, w->flags, w->name, &cell_link_ops, c);
+	c->id = link_spawn(t->sup->link, &w->session, w->flags, &limits,
+	    w->name, &cell_link_ops, c);
 	if (c->id == 0) {
 		cell_free(&c);
 		return false;

@@ -173,6 +173,12 @@ link_dispatch(struct link *l, const struct launch_msg *msg, int *fds)
 	case LAUNCH_WORKER_EXITED:
 		c->ops->on_worker_exited(c->ctx, msg->u.exited.status);
 		return;
+	case LAUNCH_LIMIT:
+		c->ops->on_limit(c->ctx, &msg->u.breach);
+		return;
+	case LAUNCH_USAGE:
+		c->ops->on_usage(c->ctx, &msg->u.usage);
+		return;
 	case LAUNCH_REAPED:
 		link_reaped(l, c, &msg->u.reaped);
 		return;
@@ -313,7 +319,8 @@ slots_take(struct link *l, struct link_cell *c, uint32_t flags)
 
 uint32_t
 link_spawn(struct link *l, const struct ulid *session, uint32_t flags,
-    const char *name, const struct link_ops *ops, void *ctx)
+    const struct launch_limits *limits, const char *name,
+    const struct link_ops *ops, void *ctx)
 {
 	struct launch_msg msg;
 	struct link_cell *c;
@@ -328,6 +335,7 @@ link_spawn(struct link *l, const struct ulid *session, uint32_t flags,
 	LIST_INSERT_HEAD(&l->cells, c, entry);
 	launch_msg_init(&msg, LAUNCH_SPAWN, c->id);
 	spawn_fill(&msg.u.spawn, session, flags, c);
+	msg.u.spawn.limits = *limits;
 	if (!link_order(l, &msg)) {
 		link_unlist(l, c);
 		return 0;

@@ -21,6 +21,10 @@ struct link_ops {
 	/* Of a kept cell: the next worker, and the end of one. */
 	void (*on_worker_ready)(void *ctx, int ipc_fd);
 	void (*on_worker_exited)(void *ctx, int status);
+	/* It wanted more than it may use; its end follows. */
+	void (*on_limit)(void *ctx, const struct launch_breach *);
+	/* What its worker and its browser used, so far. */
+	void (*on_usage)(void *ctx, const struct launch_usage *);
 	/* Last call: nothing of the cell is left and its id is forgotten. */
 	void (*on_reaped)(void *ctx, const struct launch_reaped *);
 };
@@ -44,7 +48,8 @@ bool link_has_room(const struct link *, uint32_t flags);
  * slots are taken or the link is broken.
  */
 uint32_t link_spawn(struct link *, const struct ulid *session, uint32_t flags,
-    const char *name, const struct link_ops *, void *ctx);
+    const struct launch_limits *, const char *name, const struct link_ops *,
+    void *ctx);
 /* Unknown ids are ignored: the cell may just have been reaped. */
 void link_kill(struct link *, uint32_t cell_id);
 void link_check(struct link *, uint32_t cell_id);

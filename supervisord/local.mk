@@ -37,6 +37,8 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/intake_int.h \
 	supervisord/intake_items.c \
 	supervisord/intake_state.c \
+	supervisord/limits.c \
+	supervisord/limits.h \
 	supervisord/lines.c \
 	supervisord/lines.h \
 	supervisord/link.c \

@@ -199,10 +199,21 @@ static void
 task_on_reaped(void *ctx, const struct worker_end *end)
 {
 	struct task *t = ctx;
+	const struct launch_usage *u = &end->usage;
 	struct tasks *ts = t->sup->tasks;
 
 	t->lost = end->code;
 	strlcpy(t->lost_text, end->text, sizeof(t->lost_text));
+	/* What its worker said of it before is how it felt, not why it ended. */
+	if (end->over && !t->end.ok && t->abort == ERR_NONE) {
+		t->abort = end->code;
+		strlcpy(t->abort_text, end->text, sizeof(t->abort_text));
+	}
+	if (u->processes != 0)
+		task_trace(t,
+		    "used %llu MiB, %u threads, %llu ms of processors",
+		    (unsigned long long)(u->memory >> 20), u->processes,
+		    (unsigned long long)u->cpu_ms);
 	worker_free(&t->worker);
 	if (t->abandoned && !t->end.ok && t->rec.intent == INTENT_NONE) {
 		task_set_active(t, false);

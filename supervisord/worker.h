@@ -11,6 +11,7 @@
 
 #include "common/ulid.h"
 #include "ipc/msg.h"
+#include "launch/launch.h"
 #include "model/errors.h"
 
 struct sup;
@@ -18,8 +19,10 @@ struct worker;
 
 /* Why nothing is left of the worker. */
 struct worker_end {
-	enum err_code code; /* ERR_NONE: ended by itself after run.end */
-	char text[128];     /* for people */
+	enum err_code code;        /* ERR_NONE: ended by itself after run.end */
+	bool over;                 /* its cell wanted more than it may use */
+	char text[128];            /* for people */
+	struct launch_usage usage; /* as far as it is known */
 };
 
 struct worker_ops {

@@ -40,6 +40,12 @@ check_fields(const struct launch_msg *m, enum launch_link link)
 		ASSERT(strpbrk(sp->profile, "/.") == NULL);
 		ASSERT(ends(sp->name, sizeof(sp->name)));
 		ASSERT(strpbrk(sp->name, "\n: ") == NULL);
+		ASSERT(sp->limits.memory >= LAUNCH_MEMORY_LEAST);
+		ASSERT(sp->limits.profile >= LAUNCH_PROFILE_LEAST);
+		ASSERT(sp->limits.processes >= LAUNCH_PROCESSES_LEAST);
+		break;
+	case LAUNCH_LIMIT:
+		ASSERT(m->u.breach.which < LAUNCH_OVER__MAX);
 		break;
 	case LAUNCH_READY:
 		ASSERT(link == LAUNCH_TO_SUPERVISORD);
@@ -56,6 +62,7 @@ check_fields(const struct launch_msg *m, enum launch_link link)
 		ASSERT(link == LAUNCH_TO_CELL);
 		ASSERT(st->flags <= SPAWN__ALL && st->change_ids <= 1);
 		ASSERT(st->browser < LAUNCH_BROWSER__MAX);
+		ASSERT(st->limits.memory >= LAUNCH_MEMORY_LEAST);
 		ASSERT(ends(st->profile_dir, sizeof(st->profile_dir)));
 		break;
 	case LAUNCH_SETTING:

@@ -123,6 +123,8 @@ ipc_responses(void)
 static void
 launch_seeds(void)
 {
+	const struct launch_limits least = { LAUNCH_MEMORY_LEAST,
+		LAUNCH_PROFILE_LEAST, 0, LAUNCH_PROCESSES_LEAST, 0 };
 	char name[64];
 
 	for (int type = 1; type < LAUNCH__MAX; type++)
@@ -139,6 +141,10 @@ launch_seeds(void)
 					type <= LAUNCH_EGRESS_LINK)
 				? 0
 				: 7);
+			if (type == LAUNCH_SPAWN)
+				m.u.spawn.limits = least;
+			if (type == LAUNCH_START)
+				m.u.start.limits = least;
 			if (type == LAUNCH_FORGET || type == LAUNCH_KNOWN)
 				strlcpy(m.u.profile.name, "kept",
 				    sizeof(m.u.profile.name));

@@ -8,11 +8,13 @@
  *   kill ID | check ID | tell ID TEXT (a packet for the worker) | garbage
  *   secret RUN LENGTH TEXT (so long with x behind it) | give ID RUN | drop RUN
  *   unsealed RUN (something that is no sealed memfd)
+ *   limits MEMORY PROFILE CPU_MS PROCESSES (of the cells to come)
  *   who | exit STATUS | deaf (ignores SIGTERM)
  *
  *   ready ID KIND | sandbox ID RENDERERS SECCOMP DEPTH NNP
  *   browser_exited ID STATUS | worker_ready ID | worker_exited ID STATUS
  *   reaped ID STATUS CAUSE ERRNO STAGE
+ *   limit ID WHICH LIMIT VALUE (USAGE is not told)
  *   worker ID TEXT | log ID TEXT | me PID UID GID GROUPS FDS
  */
 #include <errno.h>
@@ -45,6 +47,8 @@ static struct {
 	int log;
 } cells[CELLS];
 static int ncells;
+static struct launch_limits limits = { UINT64_C(2) << 30, 256 << 20, 0, 2048,
+	0 }; /* of the cells to come */
 static FILE *out;
 
 static void
@@ -141,7 +145,20 @@ do_spawn(const char *args)
 	if (!ulid_parse(session, &m.u.spawn.session))
 		exit(2);
 	strlcpy(m.u.spawn.profile, profile, sizeof(m.u.spawn.profile));
+	m.u.spawn.limits = limits;
 	send_msg(&m);
+}
+
+static void
+do_limits(const char *args)
+{
+	unsigned long long memory, profile, cpu;
+	unsigned int processes;
+
+	if (sscanf(args, "%llu %llu %llu %u", &memory, &profile, &cpu,
+		&processes) != 4)
+		exit(2);
+	limits = (struct launch_limits){ memory, profile, cpu, processes, 0 };
 }
 
 static void
@@ -216,6 +233,8 @@ obey(char *line)
 		do_profile(LAUNCH_KNOWN, line + 6);
 	else if (strcmp(line, "purge") == 0)
 		do_simple(LAUNCH_PURGE, "0");
+	else if (strncmp(line, "limits ", 7) == 0)
+		do_limits(line + 7);
 	else if (strncmp(line, "tell ", 5) == 0)
 		do_tell(line + 5);
 	else if (strncmp(line, "secret ", 7) == 0)
@@ -291,6 +310,13 @@ from_launcher(void)
 		break;
 	case LAUNCH_WORKER_EXITED:
 		fprintf(out, "worker_exited %u %d\n", id, m.u.exited.status);
+		break;
+	case LAUNCH_LIMIT:
+		fprintf(out, "limit %u %u %llu %llu\n", id, m.u.breach.which,
+		    (unsigned long long)m.u.breach.limit,
+		    (unsigned long long)m.u.breach.value);
+		break;
+	case LAUNCH_USAGE:
 		break;
 	default:
 		fprintf(out, "reaped %u %d %s %d %s\n", id, m.u.reaped.status,

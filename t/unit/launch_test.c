@@ -42,6 +42,8 @@ static const enum launch_link first_link[LAUNCH__MAX] = {
 	[LAUNCH_EGRESS_LINK] = LAUNCH_TO_EGRESSD,
 	[LAUNCH_EGRESS_LISTENER] = LAUNCH_TO_EGRESSD,
 	[LAUNCH_EGRESS_GONE] = LAUNCH_TO_EGRESSD,
+	[LAUNCH_LIMIT] = LAUNCH_FROM_CELL,
+	[LAUNCH_USAGE] = LAUNCH_FROM_CELL,
 };
 
 /* A second link of those that are passed on. */
@@ -51,6 +53,8 @@ static const int second_link[LAUNCH__MAX] = {
 	[LAUNCH_BROWSER_EXITED] = 1 << LAUNCH_FROM_CELL,
 	[LAUNCH_WORKER_EXITED] = 1 << LAUNCH_TO_SUPERVISORD,
 	[LAUNCH_KILL_WORKER] = 1 << LAUNCH_TO_CELL,
+	[LAUNCH_LIMIT] = 1 << LAUNCH_TO_SUPERVISORD,
+	[LAUNCH_USAGE] = 1 << LAUNCH_TO_SUPERVISORD,
 };
 
 /* Those that are about no cell, whatever their link. */
@@ -68,10 +72,24 @@ static const bool no_cell[LAUNCH__MAX] = {
 	[LAUNCH_EGRESS_LINK] = true,
 };
 
+static const struct launch_limits least = { LAUNCH_MEMORY_LEAST,
+	LAUNCH_PROFILE_LEAST, 0, LAUNCH_PROCESSES_LEAST, 0 };
+
+/* As launch_msg_init(), with what a cell may use where it belongs. */
+static void
+init_limited(struct launch_msg *m, enum launch_type type, uint32_t cell_id)
+{
+	launch_msg_init(m, type, cell_id);
+	if (type == LAUNCH_SPAWN)
+		m->u.spawn.limits = least;
+	if (type == LAUNCH_START)
+		m->u.start.limits = least;
+}
+
 static void
 init_good(struct launch_msg *m, enum launch_type type)
 {
-	launch_msg_init(m, type, no_cell[type] ? 0 : 7);
+	init_limited(m, type, no_cell[type] ? 0 : 7);
 	if (type == LAUNCH_FORGET || type == LAUNCH_KNOWN)
 		strlcpy(m->u.profile.name, "p", sizeof(m->u.profile.name));
 }
@@ -199,7 +217,7 @@ deliver_profile(const char *bytes, size_t len)
 {
 	struct launch_msg m;
 
-	launch_msg_init(&m, LAUNCH_SPAWN, 1);
+	init_limited(&m, LAUNCH_SPAWN, 1);
 	memcpy(m.u.spawn.profile, bytes, len);
 	return deliver_msg(&m, LAUNCH_FROM_SUPERVISORD);
 }
@@ -218,7 +236,7 @@ test_spawn_fields(void)
 	is_int(deliver_profile("a/b", 4), EPROTO, "slash");
 	is_int(deliver_profile("\xc3\xa9", 3), EPROTO, "not ASCII");
 
-	launch_msg_init(&m, LAUNCH_SPAWN, 1);
+	init_limited(&m, LAUNCH_SPAWN, 1);
 	strlcpy(m.u.spawn.name, "run_01ARZ3NDEKTSV4RRFFQ69G5FAV",
 	    sizeof(m.u.spawn.name));
 	is_int(deliver_msg(&m, LAUNCH_FROM_SUPERVISORD), 0, "name of a run");
@@ -229,7 +247,7 @@ test_spawn_fields(void)
 	is_int(
 	    deliver_msg(&m, LAUNCH_FROM_SUPERVISORD), EPROTO, "endless name");
 
-	launch_msg_init(&m, LAUNCH_SPAWN, 1);
+	init_limited(&m, LAUNCH_SPAWN, 1);
 	m.u.spawn.flags = SPAWN__ALL;
 	m.u.spawn.worker_slot = LAUNCH_WORKER_SLOTS - 1;
 	m.u.spawn.browser_slot = LAUNCH_BROWSER_SLOTS - 1;
@@ -247,6 +265,40 @@ test_spawn_fields(void)
 	    "browser slot too high");
 }
 
+/* Each of them one below the least, and beyond what can be counted. */
+static void
+test_limits(void)
+{
+	static const struct launch_limits wrong[] = {
+		{ LAUNCH_MEMORY_LEAST - 1, LAUNCH_PROFILE_LEAST, 0,
+		    LAUNCH_PROCESSES_LEAST, 0 },
+		{ UINT64_MAX, LAUNCH_PROFILE_LEAST, 0, LAUNCH_PROCESSES_LEAST,
+		    0 },
+		{ LAUNCH_MEMORY_LEAST, LAUNCH_PROFILE_LEAST - 1, 0,
+		    LAUNCH_PROCESSES_LEAST, 0 },
+		{ LAUNCH_MEMORY_LEAST, UINT64_MAX, 0, LAUNCH_PROCESSES_LEAST,
+		    0 },
+		{ LAUNCH_MEMORY_LEAST, LAUNCH_PROFILE_LEAST, UINT64_MAX,
+		    LAUNCH_PROCESSES_LEAST, 0 },
+		{ LAUNCH_MEMORY_LEAST, LAUNCH_PROFILE_LEAST, 0,
+		    LAUNCH_PROCESSES_LEAST - 1, 0 },
+	};
+	struct launch_msg m;
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		launch_msg_init(&m, LAUNCH_SPAWN, 1);
+		m.u.spawn.limits = wrong[i];
+		is_int(deliver_msg(&m, LAUNCH_FROM_SUPERVISORD), EPROTO,
+		    "a limit of SPAWN that cannot be");
+		launch_msg_init(&m, LAUNCH_START, 0);
+		m.u.start.limits = wrong[i];
+		is_int(deliver_msg(&m, LAUNCH_TO_CELL), EPROTO, "nor of START");
+	}
+	launch_msg_init(&m, LAUNCH_LIMIT, 0);
+	m.u.breach.which = LAUNCH_OVER__MAX;
+	is_int(deliver_msg(&m, LAUNCH_FROM_CELL), EPROTO, "no such limit");
+}
+
 static void
 test_other_fields(void)
 {
@@ -261,10 +313,10 @@ test_other_fields(void)
 	launch_msg_init(&m, LAUNCH_FAILED, 0);
 	memset(m.u.failed.stage, 'x', sizeof(m.u.failed.stage));
 	is_int(deliver_msg(&m, LAUNCH_FROM_CELL), EPROTO, "long stage");
-	launch_msg_init(&m, LAUNCH_START, 0);
+	init_limited(&m, LAUNCH_START, 0);
 	memset(m.u.start.profile_dir, 'x', sizeof(m.u.start.profile_dir));
 	is_int(deliver_msg(&m, LAUNCH_TO_CELL), EPROTO, "long directory");
-	launch_msg_init(&m, LAUNCH_START, 0);
+	init_limited(&m, LAUNCH_START, 0);
 	m.u.start.browser = LAUNCH_BROWSER__MAX;
 	is_int(deliver_msg(&m, LAUNCH_TO_CELL), EPROTO, "unknown browser");
 	launch_msg_init(&m, LAUNCH_SETTING, 0);
@@ -275,7 +327,7 @@ test_other_fields(void)
 	is_int(deliver_msg(&m, LAUNCH_TO_SUPERVISORD), EPROTO, "long value");
 	launch_msg_init(&m, LAUNCH_SETTING, 1);
 	is_int(deliver_msg(&m, LAUNCH_TO_SUPERVISORD), EPROTO, "of a cell");
-	launch_msg_init(&m, LAUNCH_START, 0);
+	init_limited(&m, LAUNCH_START, 0);
 	m.u.start.change_ids = 2;
 	is_int(deliver_msg(&m, LAUNCH_TO_CELL), EPROTO, "not a truth value");
 }
@@ -305,7 +357,7 @@ test_kept_fields(void)
 
 	test_profile(LAUNCH_FORGET);
 	test_profile(LAUNCH_KNOWN);
-	launch_msg_init(&m, LAUNCH_SPAWN, 1);
+	init_limited(&m, LAUNCH_SPAWN, 1);
 	m.u.spawn.flags = SPAWN_KEEP;
 	is_int(deliver_msg(&m, LAUNCH_FROM_SUPERVISORD), EPROTO,
 	    "nothing is kept without a browser");
@@ -429,6 +481,7 @@ main(void)
 		test_each_type(t);
 	test_head();
 	test_spawn_fields();
+	test_limits();
 	test_other_fields();
 	test_kept_fields();
 	test_garbage();
