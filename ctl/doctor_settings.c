@@ -37,14 +37,20 @@ doctor_daemon(struct doctor *d)
 static void
 take_lines(struct doctor *d, char *text)
 {
-	char *line, *equals, *rest = text, why[256];
+	char *line, *equals, *value, *end, *rest = text, why[256];
 
 	while ((line = strsep(&rest, "\n")) != NULL) {
 		equals = strstr(line, " = ");
 		if (equals == NULL)
 			continue;
 		*equals = '\0';
-		settings_set(&d->settings, line, equals + 3, why, sizeof(why));
+		value = equals + 3;
+		end = strchr(value, '\0');
+		if (*value == '"' && end > value + 1) {
+			end[-1] = '\0';
+			value++;
+		}
+		settings_set(&d->settings, line, value, why, sizeof(why));
 	}
 }
 

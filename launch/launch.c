@@ -12,7 +12,7 @@
 #include "common/panic.h"
 #include "launch/launch.h"
 
-_Static_assert(sizeof(struct launch_msg) == 224, "no padding, fixed size");
+_Static_assert(sizeof(struct launch_msg) == 1072, "no padding, fixed size");
 _Static_assert(LAUNCH_MAX_FDS <= FDIO_MAX_FDS, "fits one packet");
 
 #define LINK(l) (1U << (l))
@@ -68,7 +68,8 @@ static const struct launch_row {
 	[LAUNCH_USAGE] = { "USAGE",
 	    LINK(LAUNCH_TO_SUPERVISORD) | LINK(LAUNCH_FROM_CELL), 0,
 	    check_nothing },
-	[LAUNCH_SETTING] = { "SETTING", LINK(LAUNCH_TO_SUPERVISORD), 0,
+	[LAUNCH_SETTING] = { "SETTING",
+	    LINK(LAUNCH_TO_SUPERVISORD) | LINK(LAUNCH_TO_EGRESSD), 0,
 	    check_setting },
 	[LAUNCH_WORKER] = { "WORKER", LINK(LAUNCH_FROM_SUPERVISORD), 0,
 	    check_worker },

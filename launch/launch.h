@@ -46,7 +46,8 @@
  *                             LIMIT           -
  *                             USAGE           -
  *                             LISTENER        listening TCP socket
- *   launcher -> egressd       EGRESS_LINK     socket towards supervisord
+ *   launcher -> egressd       SETTING         -
+ *                             EGRESS_LINK     socket towards supervisord
  *                             EGRESS_LISTENER listening TCP socket
  *                             EGRESS_GONE     -
  *
@@ -101,7 +102,7 @@
 #define LAUNCH_PATH_BYTES    128
 #define LAUNCH_STAGE_BYTES   32
 #define LAUNCH_NAME_BYTES    32
-#define LAUNCH_VALUE_BYTES   24
+#define LAUNCH_VALUE_BYTES   1024
 #define LAUNCH_WORKER_SLOTS  24
 #define LAUNCH_BROWSER_SLOTS 32
 #define LAUNCH_SETTLE_MS     1000
@@ -322,7 +323,7 @@ struct launch_msg {
 		struct launch_secret secret;
 		struct launch_breach breach;
 		struct launch_usage usage;
-		uint8_t room[208];
+		uint8_t room[1056];
 	} u;
 };
 

@@ -80,7 +80,10 @@ options_help(void)
 	for (size_t i = 0; (row = settings_row(i)) != NULL; i++) {
 		settings_format(&defaults, i, text);
 		printf("  %-20s %s", row->name, text);
-		if (row->type == SETTING_INT)
+		if (row->type == SETTING_TEXT)
+			printf("(none)  (%s, at most %lld bytes)", row->unit,
+			    (long long)row->highest);
+		else if (row->type == SETTING_INT)
 			printf("  (%lld to %lld %s)", (long long)row->lowest,
 			    (long long)row->highest, row->unit);
 		printf("\n      %s\n", row->help);
@@ -286,14 +289,17 @@ options_settings(const struct options *o, struct settings *ret_settings,
 static void
 options_print_changed(const struct settings *s)
 {
-	char value[SETTINGS_VALUE_BYTES];
+	char line[SETTINGS_LINE_BYTES];
 	const struct setting_info *row;
 
 	for (size_t i = 0; (row = settings_row(i)) != NULL; i++) {
-		if (settings_value(s, i) == row->def)
+		if (settings_is_default(s, i))
 			continue;
-		settings_format(s, i, value);
-		printf("%s = %s\n", row->name, value);
+		settings_format_line(s, i, line);
+		if (row->private)
+			printf("# %s is set and not shown\n", row->name);
+		else
+			puts(line);
 	}
 }
 

@@ -38,8 +38,16 @@ take_setting(const struct reload *r, const struct settings *new, size_t i)
 		    row->name, then, now);
 		return;
 	}
-	log_info("setting %s: %s, was %s", row->name, now, then);
 	settings_copy(&o->settings, new, i);
+	if (row->private) {
+		log_info("setting %s: changed", row->name);
+		return;
+	}
+	if (row->type == SETTING_TEXT)
+		log_info(
+		    "setting %s: \"%s\", was \"%s\"", row->name, now, then);
+	else
+		log_info("setting %s: %s, was %s", row->name, now, then);
 	tell(r->supervise, row->name, now);
 }
 
@@ -70,7 +78,7 @@ reload_settings(const struct reload *r)
 	}
 	o->conf_needed = o->conf_needed || has_file;
 	for (size_t i = 0; i < SETTINGS_COUNT; i++) {
-		if (settings_value(&o->settings, i) == settings_value(&new, i))
+		if (settings_equal(&o->settings, &new, i))
 			continue;
 		changed = true;
 		take_setting(r, &new, i);

@@ -154,7 +154,10 @@ on_exit_of_it(evutil_socket_t fd, short what, void *arg)
 	s->cb->ended(s->cb->arg);
 }
 
-/* It reads no file: it is told what differs from the defaults. */
+/*
+ * It reads no file: it is told what differs from the defaults. What may hold a
+ * password is not its matter, and anybody can read its arguments.
+ */
 static void
 fill_argv(struct supervise *s)
 {
@@ -167,7 +170,7 @@ fill_argv(struct supervise *s)
 	s->argv[n++] = "-s";
 	s->argv[n++] = s->env->dirs->state;
 	for (size_t i = 0; (row = settings_row(i)) != NULL; i++) {
-		if (settings_value(settings, i) == row->def)
+		if (row->private || settings_is_default(settings, i))
 			continue;
 		settings_format(settings, i, value);
 		snprintf(s->assignments[i], sizeof(s->assignments[i]), "%s=%s",

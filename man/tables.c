@@ -77,7 +77,11 @@ print_settings(void)
 		if (s->type == SETTING_INT)
 			printf(" from %" PRId64 " to %" PRId64 ", %s",
 			    s->lowest, s->highest, s->unit);
-		printf("; default %s%s\n", def,
+		if (s->type == SETTING_TEXT)
+			printf(" (%s), at most %" PRId64 " bytes", s->unit,
+			    s->highest);
+		printf("; default %s%s\n",
+		    s->type == SETTING_TEXT ? "none" : def,
 		    s->taken == SETTING_START ? "; taken at the start" : "");
 		put_text(s->help);
 	}
@@ -371,7 +375,7 @@ static void
 print_sample(void)
 {
 	const struct setting_info *s;
-	char def[SETTINGS_VALUE_BYTES];
+	char line[SETTINGS_LINE_BYTES];
 	struct settings defaults;
 
 	puts("# Sample of browsertaskd.conf: every setting with its default.\n"
@@ -379,16 +383,19 @@ print_sample(void)
 	     "# running service takes it over on SIGHUP.");
 	settings_default(&defaults);
 	for (size_t i = 0; (s = settings_row(i)) != NULL; i++) {
-		settings_format(&defaults, i, def);
+		settings_format_line(&defaults, i, line);
 		putchar('\n');
 		put_comment(s->help);
 		if (s->type == SETTING_INT)
 			printf("# %" PRId64 " to %" PRId64 " %s", s->lowest,
 			    s->highest, s->unit);
+		else if (s->type == SETTING_TEXT)
+			printf("# %s, at most %" PRId64 " bytes", s->unit,
+			    s->highest);
 		else
 			printf("# %s", setting_type_name(s->type));
 		puts(s->taken == SETTING_START ? "; taken at the start" : "");
-		printf("#%s = %s\n", s->name, def);
+		printf("#%s\n", line);
 	}
 }
 

@@ -19,6 +19,8 @@ model_libmodel_a_SOURCES = \
 	model/priorities.def \
 	model/run.c \
 	model/run.h \
+	model/setting_checks.c \
+	model/setting_checks.h \
 	model/settings.c \
 	model/settings.def \
 	model/settings.h \

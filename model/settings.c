@@ -11,37 +11,58 @@
 
 #include "common/distance.h"
 #include "common/panic.h"
+#include "model/setting_checks.h"
 #include "model/settings.h"
 
 #define SHOWN_CHARS 40 /* of a wrong name or value */
 #define UIDS        64 /* of a block */
 #define UID_LAST    INT64_C(4294967294)
+#define PUBLIC      false
+#define PRIVATE     true
 
 static const struct setting_info rows[] = {
-#define SETTING(field, type, taken, def, lowest, highest, unit, help)          \
-	{ #field, SETTING_##type, SETTING_##taken, def, lowest, highest, unit, \
-		help },
+#define SETTING(field, type, taken, def, lowest, highest, unit, help)  \
+	{ #field, SETTING_##type, SETTING_##taken, false, def, lowest, \
+		highest, unit, help },
+#define SETTING_TEXT(field, taken, shown, check, form, help)  \
+	{ #field, SETTING_TEXT, SETTING_##taken, shown, 0, 0, \
+		SETTINGS_VALUE_BYTES - 1, form, help },
 #include "model/settings.def"
-#undef SETTING
 };
 
 static const size_t offsets[] = {
 #define SETTING(field, type, taken, def, lowest, highest, unit, help) \
 	offsetof(struct settings, field),
+#define SETTING_TEXT(field, taken, shown, check, form, help) \
+	offsetof(struct settings, field),
 #include "model/settings.def"
-#undef SETTING
+};
+
+/* Judges of texts, by row. */
+static setting_check *const checks[SETTINGS__COUNT] = {
+#define SETTING_TEXT(field, taken, shown, check, form, help) \
+	[SETTING_ROW_##field] = setting_check_##check,
+#include "model/settings.def"
 };
 
 #define SETTING(field, type, taken, def, lowest, highest, unit, help)       \
 	_Static_assert(sizeof(#field) <= SETTINGS_NAME_BYTES, "name fits"); \
 	_Static_assert((lowest) <= (def) && (def) <= (highest), "in range");
+#define SETTING_TEXT(field, taken, shown, check, form, help) \
+	_Static_assert(sizeof(#field) <= SETTINGS_NAME_BYTES, "name fits");
 #include "model/settings.def"
-#undef SETTING
 
 static const char *const type_names[SETTING_TYPE__MAX] = {
 	[SETTING_INT] = "number",
 	[SETTING_SWITCH] = "yes or no",
+	[SETTING_TEXT] = "text",
 };
+
+static const char *
+text_of(const struct settings *s, size_t row)
+{
+	return (const char *)s + offsets[row];
+}
 
 static void
 settings_store(struct settings *s, size_t row, int64_t value)
@@ -49,11 +70,25 @@ settings_store(struct settings *s, size_t row, int64_t value)
 	memcpy((char *)s + offsets[row], &value, sizeof(value));
 }
 
+/* Bytes behind the text are 0, so that structs can be compared. */
+static void
+store_text(struct settings *s, size_t row, const char *value)
+{
+	char *to = (char *)s + offsets[row];
+	size_t len = strlen(value);
+
+	ASSERT(len < SETTINGS_VALUE_BYTES);
+	memcpy(to, value, len);
+	memset(to + len, 0, SETTINGS_VALUE_BYTES - len);
+}
+
 void
 settings_default(struct settings *s)
 {
+	memset(s, 0, sizeof(*s));
 	for (size_t i = 0; i < SETTINGS_COUNT; i++)
-		settings_store(s, i, rows[i].def);
+		if (rows[i].type != SETTING_TEXT)
+			settings_store(s, i, rows[i].def);
 }
 
 const struct setting_info *
@@ -76,27 +111,60 @@ settings_value(const struct settings *s, size_t i)
 {
 	int64_t value;
 
-	ASSERT(i < SETTINGS_COUNT);
+	ASSERT(i < SETTINGS_COUNT && rows[i].type != SETTING_TEXT);
 	memcpy(&value, (const char *)s + offsets[i], sizeof(value));
 	return value;
+}
+
+bool
+settings_equal(const struct settings *a, const struct settings *b, size_t i)
+{
+	if (rows[i].type == SETTING_TEXT)
+		return strcmp(text_of(a, i), text_of(b, i)) == 0;
+	return settings_value(a, i) == settings_value(b, i);
+}
+
+bool
+settings_is_default(const struct settings *s, size_t i)
+{
+	if (rows[i].type == SETTING_TEXT)
+		return *text_of(s, i) == '\0';
+	return settings_value(s, i) == rows[i].def;
 }
 
 void
 settings_copy(struct settings *to, const struct settings *from, size_t i)
 {
-	settings_store(to, i, settings_value(from, i));
+	if (rows[i].type == SETTING_TEXT)
+		store_text(to, i, text_of(from, i));
+	else
+		settings_store(to, i, settings_value(from, i));
 }
 
 void
 settings_format(
     const struct settings *s, size_t i, char ret[SETTINGS_VALUE_BYTES])
 {
-	int64_t value = settings_value(s, i);
-
-	if (rows[i].type == SETTING_SWITCH)
-		strlcpy(ret, value ? "yes" : "no", SETTINGS_VALUE_BYTES);
+	if (rows[i].type == SETTING_TEXT)
+		strlcpy(ret, text_of(s, i), SETTINGS_VALUE_BYTES);
+	else if (rows[i].type == SETTING_SWITCH)
+		strlcpy(ret, settings_value(s, i) ? "yes" : "no",
+		    SETTINGS_VALUE_BYTES);
 	else
-		snprintf(ret, SETTINGS_VALUE_BYTES, "%" PRId64, value);
+		snprintf(ret, SETTINGS_VALUE_BYTES, "%" PRId64,
+		    settings_value(s, i));
+}
+
+void
+settings_format_line(
+    const struct settings *s, size_t i, char ret[SETTINGS_LINE_BYTES])
+{
+	const char *quote = rows[i].type == SETTING_TEXT ? "\"" : "";
+	char value[SETTINGS_VALUE_BYTES];
+
+	settings_format(s, i, value);
+	snprintf(ret, SETTINGS_LINE_BYTES, "%s = %s%s%s", rows[i].name, quote,
+	    value, quote);
 }
 
 const char *
@@ -187,6 +255,29 @@ read_int(const struct setting_info *row, const char *value, int64_t *ret_value,
 	return false;
 }
 
+/* What could not be written between quotes in the file is in no text. */
+static bool
+read_text(size_t i, const char *value, char *ret_error, size_t size)
+{
+	const struct setting_info *row = &rows[i];
+	char why[128] = "";
+
+	if (strlen(value) >= SETTINGS_VALUE_BYTES)
+		snprintf(why, sizeof(why), "is longer than %d bytes",
+		    SETTINGS_VALUE_BYTES - 1);
+	else if (*value == '\0' ||
+	    (setting_check_characters(value, why, sizeof(why)) &&
+		checks[i](value, why, sizeof(why))))
+		return true;
+	/* It may be a password that is in the wrong place. */
+	if (row->private)
+		snprintf(ret_error, size, "%s: the value %s", row->name, why);
+	else
+		snprintf(ret_error, size, "%s: \"%.*s\" %s", row->name,
+		    SHOWN_CHARS, value, why);
+	return false;
+}
+
 bool
 settings_set(struct settings *s, const char *name, const char *value,
     char *ret_error, size_t size)
@@ -197,6 +288,12 @@ settings_set(struct settings *s, const char *name, const char *value,
 
 	if (i == -1)
 		return settings_unknown(name, ret_error, size);
+	if (rows[i].type == SETTING_TEXT) {
+		good = read_text((size_t)i, value, ret_error, size);
+		if (good)
+			store_text(s, (size_t)i, value);
+		return good;
+	}
 	good = rows[i].type == SETTING_SWITCH
 	    ? read_switch(&rows[i], value, &v, ret_error, size)
 	    : read_int(&rows[i], value, &v, ret_error, size);

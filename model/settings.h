@@ -6,20 +6,35 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define SETTINGS_NAME_BYTES  32   /* longest name, with its terminator */
+#define SETTINGS_VALUE_BYTES 1024 /* longest value as text, likewise */
+/* A line of the configuration file: name = "value". */
+#define SETTINGS_LINE_BYTES (SETTINGS_NAME_BYTES + SETTINGS_VALUE_BYTES + 8)
+
 struct settings {
 #define SETTING(field, type, taken, def, lowest, highest, unit, help) \
 	int64_t field;
+#define SETTING_TEXT(field, taken, shown, check, form, help) \
+	char field[SETTINGS_VALUE_BYTES];
 #include "model/settings.def"
-#undef SETTING
 };
 
-#define SETTINGS_COUNT       (sizeof(struct settings) / sizeof(int64_t))
-#define SETTINGS_NAME_BYTES  32 /* longest name, with its terminator */
-#define SETTINGS_VALUE_BYTES 24 /* longest value as text, likewise */
+/* The rows, in the order of the table. */
+enum setting_index {
+#define SETTING(field, type, taken, def, lowest, highest, unit, help) \
+	SETTING_ROW_##field,
+#define SETTING_TEXT(field, taken, shown, check, form, help) \
+	SETTING_ROW_##field,
+#include "model/settings.def"
+	SETTINGS__COUNT
+};
+
+#define SETTINGS_COUNT ((size_t)SETTINGS__COUNT)
 
 enum setting_type {
 	SETTING_INT,
 	SETTING_SWITCH, /* yes or no, 1 or 0 in the struct */
+	SETTING_TEXT,   /* a string, "" by default */
 	SETTING_TYPE__MAX
 };
 
@@ -32,8 +47,10 @@ struct setting_info {
 	const char *name;
 	enum setting_type type;
 	enum setting_taken taken;
-	int64_t def, lowest, highest;
-	const char *unit, *help;
+	bool private; /* may hold a password: never shown, never in argv */
+	int64_t def, lowest, highest; /* of a text 0, 0 and its bytes */
+	const char *unit;             /* of a text what it is */
+	const char *help;
 };
 
 void settings_default(struct settings *);
@@ -59,11 +76,18 @@ const struct setting_info *settings_row(size_t i);
 int settings_index(const char *name);
 /* The name most like it, NULL when none is like it. */
 const char *settings_nearest(const char *name);
-/* Value of row i. */
+/* Value of row i, which is no text. */
 int64_t settings_value(const struct settings *, size_t i);
-/* As it would be written in the file. */
+/* As settings_set() takes it. */
 void settings_format(
     const struct settings *, size_t i, char ret[SETTINGS_VALUE_BYTES]);
+/* As a line of the configuration file, without its end. */
+void settings_format_line(
+    const struct settings *, size_t i, char ret[SETTINGS_LINE_BYTES]);
+/* Whether row i is the same in both. */
+bool settings_equal(const struct settings *, const struct settings *, size_t i);
+/* Whether row i is as by default. */
+bool settings_is_default(const struct settings *, size_t i);
 /* Row i of *to becomes that of *from. */
 void settings_copy(struct settings *to, const struct settings *from, size_t i);
 /* The type as the manual calls it. */

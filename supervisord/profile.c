@@ -102,11 +102,17 @@ static void
 profile_settings(const struct settings *s, struct json_writer *w)
 {
 	const struct setting_info *row;
+	char value[SETTINGS_VALUE_BYTES];
 
 	json_write_key(w, "settings");
 	json_write_begin_object(w);
 	for (size_t i = 0; (row = settings_row(i)) != NULL; i++)
-		json_put_int64(w, row->name, settings_value(s, i));
+		if (row->type != SETTING_TEXT) {
+			json_put_int64(w, row->name, settings_value(s, i));
+		} else if (!row->private) {
+			settings_format(s, i, value);
+			json_put_str(w, row->name, value);
+		}
 	json_write_end_object(w);
 }
 

@@ -66,7 +66,8 @@ check_fields(const struct launch_msg *m, enum launch_link link)
 		ASSERT(ends(st->profile_dir, sizeof(st->profile_dir)));
 		break;
 	case LAUNCH_SETTING:
-		ASSERT(link == LAUNCH_TO_SUPERVISORD);
+		ASSERT(
+		    link == LAUNCH_TO_SUPERVISORD || link == LAUNCH_TO_EGRESSD);
 		ASSERT(ends(m->u.setting.name, sizeof(m->u.setting.name)));
 		ASSERT(ends(m->u.setting.value, sizeof(m->u.setting.value)));
 		break;

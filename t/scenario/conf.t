@@ -42,6 +42,8 @@ sub table {
 	while (<$help>) {
 		push @rows, { name => $1, def => $2, least => $3, most => $4 }
 		    if /^  (\w+) +(\S+)(?:  \((-?\d+) to (\d+) .*\))?$/;
+		push @rows, { name => $1, def => '""' }
+		    if /^  (\w+) +\(none\)  \(.*, at most 1023 bytes\)$/;
 	}
 	close $help;
 	return @rows;

@@ -100,12 +100,27 @@ test_switch(size_t i, const struct setting_info *row)
 }
 
 static void
+test_text(size_t i, const struct setting_info *row)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "\n%s = \"\"", row->name);
+	ok(parse(text) && settings_is_default(&got, i), "%s: nothing",
+	    row->name);
+	is_int(lines.at[i], 2, "in line 2");
+	snprintf(text, sizeof(text), "%s = \"a\\\"b\"", row->name);
+	ok(!parse(text) && error.line == 1, "%s: a quote", row->name);
+}
+
+static void
 test_every_setting(void)
 {
 	const struct setting_info *row;
 
 	for (size_t i = 0; (row = settings_row(i)) != NULL; i++)
-		if (row->type == SETTING_SWITCH)
+		if (row->type == SETTING_TEXT)
+			test_text(i, row);
+		else if (row->type == SETTING_SWITCH)
 			test_switch(i, row);
 		else
 			test_number(i, row);
@@ -118,6 +133,12 @@ test_good(void)
 	ok(parse("# only\n// comments\n/* of\n all */ kinds # ") == false,
 	    "a word behind a comment is no setting");
 	ok(parse("# only\n// comments\n/* of\n all\nkinds */\n"), "comments");
+	ok(parse("allowedDomains = \"a.example, *.b.example:443\"") &&
+		strcmp(got.allowedDomains, "a.example, *.b.example:443") == 0,
+	    "a text");
+	ok(parse("allowedDomains = a.example") &&
+		strcmp(got.allowedDomains, "a.example") == 0,
+	    "a word without quotes");
 	ok(parse("maxClients = 7 # seven\r\nhelloMs=200\npingMs\n=\n300") &&
 		got.maxClients == 7 && got.helloMs == 200 && got.pingMs == 300,
 	    "several, blanks do not matter");
@@ -205,10 +226,14 @@ test_truncation(void)
 
 	for (size_t i = 0; (row = settings_row(i)) != NULL; i++) {
 		len = strlen(text);
-		snprintf(text + len, sizeof(text) - len,
-		    i % 2 == 0 ? "%s = \"%lld\" // %s\n"
-			       : "%s = %lld /* %s */\n",
-		    row->name, (long long)row->highest, row->help);
+		if (row->type == SETTING_TEXT)
+			snprintf(text + len, sizeof(text) - len,
+			    "%s = \"\" # %s\n", row->name, row->help);
+		else
+			snprintf(text + len, sizeof(text) - len,
+			    i % 2 == 0 ? "%s = \"%lld\" // %s\n"
+				       : "%s = %lld /* %s */\n",
+			    row->name, (long long)row->highest, row->help);
 	}
 	len = strlen(text);
 	ok(parse(text), "the whole file is good");

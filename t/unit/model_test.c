@@ -87,6 +87,8 @@ test_settings(void)
 	for (size_t i = 0; settings_row(i) != NULL; i++) {
 		const struct setting_info *row = settings_row(i);
 
+		if (row->type == SETTING_TEXT)
+			continue;
 		ok(row->def >= row->lowest && row->def <= row->highest,
 		    "%s: default within its range", row->name);
 	}
@@ -107,7 +109,8 @@ test_settings_rows(void)
 		back = back &&
 		    settings_set(
 			&other, row->name, text, error, sizeof(error)) &&
-		    settings_value(&other, i) == row->def &&
+		    settings_is_default(&other, i) &&
+		    settings_equal(&s, &other, i) &&
 		    settings_index(row->name) == (int)i;
 	}
 	ok(back, "each default can be written and read");
@@ -120,6 +123,93 @@ test_settings_rows(void)
 	    "nothing is like that");
 	is_str(settings_nearest("clientquebyte"), "clientQueueBytes",
 	    "letters left out");
+}
+
+/* What a text setting answers to a value; "good" when it takes it. */
+static const char *
+judge(const char *name, const char *value)
+{
+	static char error[400];
+	struct settings s, before;
+
+	settings_default(&s);
+	before = s;
+	if (settings_set(&s, name, value, error, sizeof(error)))
+		return "good";
+	return memcmp(&s, &before, sizeof(s)) == 0 ? error : "changed";
+}
+
+static void
+test_settings_text(void)
+{
+	char long_text[SETTINGS_VALUE_BYTES + 1], line[SETTINGS_LINE_BYTES];
+	struct settings s;
+	char error[200];
+	size_t row = (size_t)settings_index("allowedDomains");
+
+	is_str(judge("allowedDomains", ""), "good", "nothing");
+	is_str(judge("allowedDomains", "a.example, *.b.example:443"), "good",
+	    "two");
+	is_str(judge("allowedDomains",
+		   "b\xc3\xbc"
+		   "cher.example"),
+	    "allowedDomains: \"b\xc3\xbc"
+	    "cher.example\" has characters that"
+	    " are not printable ASCII: write names of other scripts as xn--...",
+	    "names of other scripts");
+	is_str(judge("forbiddenDomains", "a\"b"),
+	    "forbiddenDomains: \"a\"b\" has a quote, backslash or dollar sign:"
+	    " leave it out or write it as %xx",
+	    "a quote");
+	ok(strstr(judge("forbiddenDomains", "a.example/x"),
+	       "is no list of patterns: \"a.example/x\": ") != NULL,
+	    "a pattern that is none: %s",
+	    judge("forbiddenDomains", "a.example/x"));
+	memset(long_text, 'a', sizeof(long_text));
+	long_text[SETTINGS_VALUE_BYTES] = '\0';
+	ok(strstr(judge("resolver", long_text), "is longer than 1023 bytes") !=
+		NULL,
+	    "too long");
+	settings_default(&s);
+	settings_set(&s, "allowedDomains", "a.example", error, sizeof(error));
+	settings_set(&s, "allowedDomains", "b.c", error, sizeof(error));
+	settings_format_line(&s, row, line);
+	is_str(line, "allowedDomains = \"b.c\"", "as a line of the file");
+	ok(!settings_is_default(&s, row), "not as by default");
+	settings_set(&s, "allowedDomains", "", error, sizeof(error));
+	ok(settings_is_default(&s, row), "and again");
+}
+
+static void
+test_settings_addresses(void)
+{
+	static const char *const good[] = { "192.0.2.1", "192.0.2.1:5353",
+		"[2001:db8::1]:53, 192.0.2.1", "2001:db8::1", "[::1]" };
+	static const char *const bad[] = { "a.example", "192.0.2.1:0",
+		"192.0.2.1:65536", "192.0.2.1:", "[192.0.2.1]", "[::1",
+		"[::1]53", "::1:x", ",", "1.1.1.1,2,3,4,5,6,7,8,9" };
+	static const char *const proxies[] = { "http://127.0.0.1:3128",
+		"socks5://u:p@proxy.example:1080",
+		"http://u:a@b:c@[::1]:8080" };
+	static const char *const no_proxies[] = { "https://a:1", "http://a",
+		"http://a:1/", "http://user@a:1", "http://:1", "http://a b:1",
+		"socks5://[::1:1" };
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		is_str(judge("resolver", good[i]), "good", good[i]);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		ok(strstr(judge("resolver", bad[i]),
+		       "is no list of name servers: write up to 8") != NULL,
+		    "%s is none", bad[i]);
+	for (size_t i = 0; i < sizeof(proxies) / sizeof(proxies[0]); i++)
+		is_str(judge("upstreamProxy", proxies[i]), "good", proxies[i]);
+	for (size_t i = 0; i < sizeof(no_proxies) / sizeof(no_proxies[0]); i++)
+		ok(strncmp(judge("upstreamProxy", no_proxies[i]),
+		       "upstreamProxy: the value ", 25) == 0,
+		    "%s is none: %s", no_proxies[i],
+		    judge("upstreamProxy", no_proxies[i]));
+	ok(settings_row((size_t)settings_index("upstreamProxy"))->private,
+	    "a proxy is not shown");
 }
 
 static void
@@ -149,6 +239,8 @@ main(void)
 	test_errors();
 	test_settings_rows();
 	test_settings_check();
+	test_settings_text();
+	test_settings_addresses();
 	test_states();
 	test_settings();
 	return done_testing();
