@@ -161,7 +161,7 @@ struct chan *
 chan_new(struct event_base *base, int fd, enum ipc_dir receives,
     const struct chan_ops *ops, void *ctx)
 {
-	bool packets = receives == IPC_DOWN || receives == IPC_UP;
+	bool packets = ipc_is_packets(receives);
 	struct chan *c = calloc(1, sizeof(*c));
 	int error;
 

@@ -32,13 +32,15 @@ static const struct msg_field field_rows[ROW__MAX + 1] = {
 	{ .msg = MSG__MAX },
 };
 
-#define REQ    MSG_KIND_REQ
-#define NOTE   MSG_KIND_NOTE
-#define ANSWER MSG_KIND_ANSWER
-#define IN     IPC_IN
-#define OUT    IPC_OUT
-#define DOWN   IPC_DOWN
-#define UP     IPC_UP
+#define REQ          MSG_KIND_REQ
+#define NOTE         MSG_KIND_NOTE
+#define ANSWER       MSG_KIND_ANSWER
+#define IN           IPC_IN
+#define OUT          IPC_OUT
+#define DOWN         IPC_DOWN
+#define UP           IPC_UP
+#define TO_EGRESSD   IPC_TO_EGRESSD
+#define FROM_EGRESSD IPC_FROM_EGRESSD
 #define MSG(id, name, kind, dir, phases, flags, max_bytes, help) \
 	{ MSG_##id, name, kind, dir, phases, flags, max_bytes,   \
 		field_rows + ROW_##id, help },
@@ -69,6 +71,12 @@ msg_find(enum ipc_dir dir, enum msg_kind kind, const char *name, size_t len)
 		    memcmp(row->name, name, len) == 0)
 			return row;
 	return NULL;
+}
+
+bool
+ipc_is_packets(enum ipc_dir dir)
+{
+	return dir != IPC_IN && dir != IPC_OUT;
 }
 
 size_t

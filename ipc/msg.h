@@ -33,17 +33,19 @@ enum msg_key {
 };
 
 enum ipc_dir {
-	IPC_IN,   /* client to supervisor: unknown fields are ignored */
-	IPC_OUT,  /* supervisor to client: unknown fields are ignored */
-	IPC_DOWN, /* supervisor to worker: strict */
-	IPC_UP,   /* worker to supervisor: strict */
+	IPC_IN,           /* client to supervisor: unknown fields are ignored */
+	IPC_OUT,          /* supervisor to client: unknown fields are ignored */
+	IPC_DOWN,         /* supervisor to worker: strict */
+	IPC_UP,           /* worker to supervisor: strict */
+	IPC_TO_EGRESSD,   /* supervisor to egressd: strict */
+	IPC_FROM_EGRESSD, /* egressd to supervisor: strict */
 	IPC_DIR__MAX
 };
 
 /* Phases of a connection; a receiver keeps its own and moves it on. */
 enum ipc_phase {
 	PEER_HELLO = 1,     /* nothing but hello */
-	PEER_READY = 2,     /* clients after hello */
+	PEER_READY = 2,     /* clients after hello; egressd, which has none */
 	PEER_IDLE = 4,      /* a worker after hello, without a run */
 	PEER_RUN = 8,       /* from run.begin to run.end */
 	PEER_DESCRIBE = 16, /* a worker that was started to describe */
@@ -171,6 +173,9 @@ struct ipc_msg {
 	const char *result; /* JSON document, NUL after it */
 	size_t result_len;
 };
+
+/* Whether a direction has one message per packet, not frames in a stream. */
+bool ipc_is_packets(enum ipc_dir);
 
 /* What a receiver permits now. */
 struct ipc_gate {

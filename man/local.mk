@@ -1,6 +1,7 @@
 # man/: one page per program, file format and protocol.
 dist_man_MANS += \
 	man/browsertask-control.7 \
+	man/browsertask-egress.7 \
 	man/browsertask-launch.7 \
 	man/browsertask-mcp.1 \
 	man/browsertask-store.5 \

@@ -13,6 +13,7 @@
 
 #include "common/buf.h"
 #include "ipc/msg.h"
+#include "model/egress.h"
 #include "model/errors.h"
 #include "model/run.h"
 #include "model/settings.h"
@@ -254,6 +255,29 @@ print_up(void)
 	print_messages(IPC_UP);
 }
 
+static void
+print_to_egressd(void)
+{
+	print_messages(IPC_TO_EGRESSD);
+}
+
+static void
+print_from_egressd(void)
+{
+	print_messages(IPC_FROM_EGRESSD);
+}
+
+static void
+print_outcomes(void)
+{
+	puts(".Bl -tag -width unreachable -compact");
+	for (int i = 0; i < EGRESS__MAX; i++)
+		printf(".It Sy %s\n%s\n",
+		    egress_outcome_name((enum egress_outcome)i),
+		    egress_outcome_text((enum egress_outcome)i));
+	puts(".El");
+}
+
 /* The bytes of the first message of a client, as they are sent. */
 static void
 print_hello(void)
@@ -407,9 +431,12 @@ static const struct {
 } tables[] = { { "commands", print_commands }, { "errors", print_errors },
 	{ "events", print_events }, { "hello", print_hello },
 	{ "kinds", print_kinds }, { "messages-down", print_down },
-	{ "messages-in", print_in }, { "messages-out", print_out },
-	{ "messages-up", print_up }, { "options", print_options },
-	{ "settings", print_settings }, { "states", print_states } };
+	{ "messages-from-egressd", print_from_egressd },
+	{ "messages-to-egressd", print_to_egressd },
+	{ "outcomes", print_outcomes }, { "messages-in", print_in },
+	{ "messages-out", print_out }, { "messages-up", print_up },
+	{ "options", print_options }, { "settings", print_settings },
+	{ "states", print_states } };
 
 int
 main(int argc, char **argv)

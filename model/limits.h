@@ -25,7 +25,9 @@
 #define LIMIT_ITEMS                 1000 /* journaled items of one run */
 #define LIMIT_ITEM_RECORD_BYTES     16384
 #define LIMIT_ATTEMPTS              3
-#define LIMIT_STATE_BYTES           (4u << 20) /* storage state of a session */
+#define LIMIT_STATE_BYTES           (4u << 20)  /* storage state of a session */
+#define LIMIT_HOST_BYTES            255         /* name or address of a host */
+#define LIMIT_DOMAINS_BYTES         (24u << 10) /* patterns of hosts of a run */
 #define LIMIT_EVENTS                10000
 #define LIMIT_EVENT_LOG_BYTES       (1u << 20)
 #define LIMIT_CANCEL_GRACE_MS       300

@@ -8,6 +8,9 @@ model_libmodel_a_SOURCES = \
 	model/audit_actions.def \
 	model/domains.c \
 	model/domains.h \
+	model/egress.c \
+	model/egress.h \
+	model/egress_outcomes.def \
 	model/errors.c \
 	model/errors.def \
 	model/errors.h \

@@ -48,9 +48,10 @@ static bool
 is_port(const char *text)
 {
 	size_t len = strlen(text);
+	long port = strtol(text, NULL, 10);
 
-	return len >= 1 && len <= 5 && strspn(text, "0123456789") == len &&
-	    atoi(text) >= 1 && atoi(text) <= 65535;
+	return len <= 5 && strspn(text, "0123456789") == len && port >= 1 &&
+	    port <= 65535;
 }
 
 /*

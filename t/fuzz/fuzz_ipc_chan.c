@@ -99,7 +99,7 @@ static uint64_t
 run_once(const uint8_t *bytes, size_t len, enum ipc_dir dir,
     enum ipc_phase phase, unsigned pieces, bool stops)
 {
-	bool packets = dir == IPC_UP || dir == IPC_DOWN;
+	bool packets = ipc_is_packets(dir);
 	struct run r = { .stops = stops };
 	size_t n, skip = packets;
 	int sv[2];

@@ -62,7 +62,7 @@ chan_seed(const struct msg_row *row, const char *name, unsigned phase,
     const struct buf *msg)
 {
 	uint8_t head[4] = { (uint8_t)row->dir, (uint8_t)phase, 3, 1 };
-	bool packets = row->dir == IPC_UP || row->dir == IPC_DOWN;
+	bool packets = ipc_is_packets(row->dir);
 	struct buf b;
 
 	buf_init(&b, LIMIT_FRAME_BYTES);

@@ -98,7 +98,7 @@ static const struct chan_ops ops = { on_msg, on_refused, on_closed,
 static struct chan *
 half(enum ipc_dir dir, struct seen *s, int *ret_fd)
 {
-	bool packets = dir == IPC_UP || dir == IPC_DOWN;
+	bool packets = ipc_is_packets(dir);
 	int sv[2];
 
 	memset(s, 0, sizeof(*s));

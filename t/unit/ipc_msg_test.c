@@ -245,7 +245,7 @@ test_cut(const struct msg_row *row, struct buf *b)
 static void
 test_fields(const struct msg_row *row, struct buf *b)
 {
-	bool strict = row->dir == IPC_DOWN || row->dir == IPC_UP;
+	bool strict = ipc_is_packets(row->dir);
 	size_t n = msg_nfields(row);
 	int bad = 0;
 
@@ -305,7 +305,7 @@ test_long(const struct msg_row *row, struct buf *b)
 {
 	size_t pad;
 
-	if (row->dir == IPC_DOWN || row->dir == IPC_UP)
+	if (ipc_is_packets(row->dir))
 		return;
 	make(b, row, UNKNOWN, SIZE_MAX);
 	/* The unknown value's last text, as a bin with a header of 5 bytes. */

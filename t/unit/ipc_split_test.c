@@ -64,7 +64,7 @@ turn(void)
 static struct chan *
 receiver(const struct msg_row *row, struct seen *s, int *ret_fd)
 {
-	bool packets = row->dir == IPC_UP || row->dir == IPC_DOWN;
+	bool packets = ipc_is_packets(row->dir);
 	struct chan *c;
 	int sv[2];
 
