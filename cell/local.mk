@@ -9,16 +9,25 @@ cell_cell_SOURCES = \
 	cell/flags.c \
 	cell/flags.h \
 	cell/main.c \
+	cell/meter.c \
+	cell/meter.h \
+	cell/proc.c \
+	cell/proc.h \
 	cell/sandbox.c \
 	cell/sandbox.h \
 	cell/start.c \
-	cell/start.h
+	cell/start.h \
+	cell/tree.c \
+	cell/tree.h
 cell_cell_LDADD = launch/liblaunch.a common/libcommon.a $(BSD_LIBS)
 
 check_PROGRAMS += t/unit/cell_test
 t_unit_cell_test_SOURCES = \
 	cell/flags.c \
+	cell/meter.c \
+	cell/proc.c \
 	cell/sandbox.c \
+	cell/tree.c \
 	t/unit/cell_test.c \
 	t/unit/tap.h
 t_unit_cell_test_LDADD = launch/liblaunch.a common/libcommon.a $(BSD_LIBS)

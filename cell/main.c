@@ -24,6 +24,7 @@
 #include "cell/caps.h"
 #include "cell/fds.h"
 #include "cell/feed.h"
+#include "cell/meter.h"
 #include "cell/sandbox.h"
 #include "cell/start.h"
 #include "common/clock.h"
@@ -39,7 +40,8 @@ struct cell {
 	pid_t browser;           /* 0: none, or already gone */
 	unsigned int generation; /* of the worker: how many were before it */
 	int sigfd;
-	struct feed feed;       /* of the worker's secrets */
+	struct feed feed; /* of the worker's secrets */
+	struct meter meter;
 	int64_t check_until_ms; /* an answer to CHECK is due by then; 0: none */
 };
 
@@ -179,12 +181,57 @@ cell_report_exit(enum launch_type type, int status)
 	cell_send(&m);
 }
 
+static void
+cell_report_usage(const struct launch_usage *usage)
+{
+	struct launch_msg m;
+
+	launch_msg_init(&m, LAUNCH_USAGE, 0);
+	m.u.usage = *usage;
+	cell_send(&m);
+}
+
+/* What goes beyond a limit ends here, with all processes of the cell. */
+static void
+cell_meter(struct cell *cell)
+{
+	int64_t now = clock_mono_ms();
+	struct launch_usage usage;
+	struct launch_msg m;
+	bool over;
+
+	if (meter_wait(&cell->meter, now) != 0)
+		return;
+	launch_msg_init(&m, LAUNCH_LIMIT, 0);
+	over = meter_look(&cell->meter, now, &m.u.breach);
+	if (meter_news(&cell->meter, &usage))
+		cell_report_usage(&usage);
+	if (!over)
+		return;
+	cell_send(&m);
+	_exit(0);
+}
+
+/* The last look at a worker that is gone: it is not held to anything. */
+static void
+cell_meter_last(struct cell *cell)
+{
+	struct launch_breach ignored;
+
+	if (meter_wait(&cell->meter, INT64_MAX) == -1)
+		return;
+	meter_look(&cell->meter, clock_mono_ms(), &ignored);
+	cell_report_usage(&cell->meter.peak);
+	meter_begin(&cell->meter);
+}
+
 /* A worker that is gone takes its cell along, unless that is kept. */
 static void
 cell_worker_ended(struct cell *cell, int status)
 {
 	cell->worker = 0;
 	cell->check_until_ms = 0;
+	cell_meter_last(cell);
 	cell_report_exit(LAUNCH_WORKER_EXITED, status);
 	if (!cell_is_kept(cell) || cell->browser == 0)
 		_exit(0);
@@ -275,6 +322,17 @@ cell_obey(struct cell *cell)
 	}
 }
 
+/* Milliseconds until something is to be done that no event tells of. */
+static int
+cell_wait(const struct cell *cell)
+{
+	int ms = meter_wait(&cell->meter, clock_mono_ms());
+
+	if (cell->check_until_ms == 0 || (ms != -1 && ms < CHECK_AGAIN_MS))
+		return ms;
+	return CHECK_AGAIN_MS;
+}
+
 static _Noreturn void
 cell_loop(struct cell *cell)
 {
@@ -283,9 +341,7 @@ cell_loop(struct cell *cell)
 
 	for (;;) {
 		p[2].fd = feed_waits(&cell->feed) ? cell->feed.to : -1;
-		if (poll(p, 3, cell->check_until_ms ? CHECK_AGAIN_MS : -1) ==
-			-1 &&
-		    errno != EINTR)
+		if (poll(p, 3, cell_wait(cell)) == -1 && errno != EINTR)
 			_exit(1);
 		if (p[1].revents != 0)
 			cell_reap(cell);
@@ -294,6 +350,7 @@ cell_loop(struct cell *cell)
 		if (p[2].revents != 0)
 			feed_go(&cell->feed);
 		cell_check(cell);
+		cell_meter(cell);
 	}
 }
 
@@ -314,6 +371,7 @@ main(void)
 	if (error != 0 || m.type != LAUNCH_START)
 		cell_fail("START", error != 0 ? error : EPROTO);
 	cell.start = m.u.start;
+	meter_init(&cell.meter, &cell.start, clock_mono_ms());
 	ulid_format(&cell.start.session, session);
 	prctl(PR_SET_NAME, "cell");
 	setproctitle("session %s", session);

@@ -9,27 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cell/proc.h"
 #include "cell/sandbox.h"
 
 #define STATUS_BYTES  8192
 #define CMDLINE_BYTES 65536
-
-/* Reads a file of /proc whole; length or -1. */
-static ssize_t
-proc_read(int dirfd, const char *name, char *buf, size_t size)
-{
-	int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC);
-	size_t len = 0;
-	ssize_t n = 0;
-
-	if (fd == -1)
-		return -1;
-	while (len < size - 1 && (n = read(fd, buf + len, size - 1 - len)) > 0)
-		len += (size_t)n;
-	close(fd);
-	buf[len] = '\0';
-	return n == -1 ? -1 : (ssize_t)len;
-}
 
 bool
 sandbox_is_renderer(const char *cmdline, size_t len)
@@ -50,26 +34,10 @@ sandbox_is_renderer(const char *cmdline, size_t len)
 	return false;
 }
 
-/* The text behind "KEY:" of a line, or NULL. */
-static const char *
-status_field(const char *text, const char *key)
-{
-	size_t n = strlen(key);
-
-	for (const char *p = text; p != NULL && *p != '\0';) {
-		if (strncmp(p, key, n) == 0 && p[n] == ':')
-			return p + n + 1;
-		p = strchr(p, '\n');
-		if (p != NULL)
-			p++;
-	}
-	return NULL;
-}
-
 static bool
 status_number(const char *text, const char *key, uint8_t *ret_value)
 {
-	const char *p = status_field(text, key);
+	const char *p = proc_field(text, key);
 	char *end;
 	unsigned long v;
 
@@ -86,7 +54,7 @@ status_number(const char *text, const char *key, uint8_t *ret_value)
 static bool
 status_depth(const char *text, uint8_t *ret_depth)
 {
-	const char *p = status_field(text, "NSpid");
+	const char *p = proc_field(text, "NSpid");
 	unsigned int words = 0;
 	char *end;
 

@@ -27,8 +27,8 @@
 #define WORKER_FDS   7
 #define BROWSER_FDS  5
 #define EXIT_NO_EXEC 127
-/* Writable memory of each process of the browser. */
-#define BROWSER_DATA_BYTES ((rlim_t)4 << 30)
+/* What each process of the browser reserves and never uses. */
+#define RESERVED_BYTES ((rlim_t)1 << 30)
 
 /*
  * Gives the child descriptors 0..n-1 as listed; all others vanish at exec.
@@ -128,21 +128,37 @@ become_worker(
 	    environ);
 }
 
-/*
- * A page that needs more crashes, alone: without a limit of ours Chromium lets
- * each of its processes take 16 GiB.
- */
 static int
-limit_memory(void)
+limit_lower(__rlimit_resource_t resource, rlim_t most)
 {
 	struct rlimit limit;
 
-	if (getrlimit(RLIMIT_DATA, &limit) == -1)
+	if (getrlimit(resource, &limit) == -1)
 		return errno;
-	if (limit.rlim_max <= BROWSER_DATA_BYTES)
-		return 0;
-	limit.rlim_cur = limit.rlim_max = BROWSER_DATA_BYTES;
-	return setrlimit(RLIMIT_DATA, &limit) == -1 ? errno : 0;
+	if (limit.rlim_max <= most)
+		most = limit.rlim_max;
+	limit.rlim_cur = limit.rlim_max = most;
+	return setrlimit(resource, &limit) == -1 ? errno : 0;
+}
+
+/*
+ * What one process may do between two looks at all of them. A page that needs
+ * more memory than the whole run may use crashes, alone; a file in memory,
+ * mapped or not, is no larger. Threads are counted by uid in this user
+ * namespace and those below it; it takes a few more than the limit for the
+ * cell to see that it was passed.
+ */
+static int
+limit_browser(const struct launch_limits *l)
+{
+	int error = limit_lower(RLIMIT_DATA, l->memory + RESERVED_BYTES);
+
+	if (error == 0)
+		error = limit_lower(RLIMIT_FSIZE, l->memory);
+	if (error == 0)
+		error =
+		    limit_lower(RLIMIT_NPROC, l->processes + l->processes / 8);
+	return error;
 }
 
 static _Noreturn void
@@ -164,7 +180,7 @@ become_browser(const struct launch_start *start)
 	program = fcntl(CELL_FD_BROWSER_PROGRAM, F_DUPFD_CLOEXEC, FD_ASIDE);
 	error = program == -1 ? errno : child_fds(fds, BROWSER_FDS);
 	if (error == 0)
-		error = limit_memory();
+		error = limit_browser(&start->limits);
 	if (error == 0)
 		error = child_confine(start, start->browser_uid);
 	if (error != 0)

@@ -194,7 +194,7 @@ check_start(const struct launch_msg *m)
 	const struct launch_start *s = &m->u.start;
 
 	return check_flags(s->flags) && s->browser < LAUNCH_BROWSER__MAX &&
-	    s->change_ids <= 1 && check_limits(&s->limits) &&
+	    s->change_ids <= 1 && s->grouped <= 1 && check_limits(&s->limits) &&
 	    terminated(s->profile_dir, sizeof(s->profile_dir));
 }
 

@@ -230,7 +230,8 @@ compartment_fill(const struct spawn_env *env,
 	/* Off until egressd is there to serve the listener. */
 	c->network = false;
 	c->proc_gid = spawn_uid(env, UID_CELL);
-	c->profile_bytes = limits->profile;
+	/* More than that ends the run; a little is left for it to be seen. */
+	c->profile_bytes = limits->profile + limits->profile / 8;
 	c->memory_bytes = limits->memory;
 	c->browser_dir = env->programs->browser_dir;
 	c->hidden[0] = env->dirs->state;

@@ -30,10 +30,10 @@ static const struct limit_row {
 	const char *what, *unit, *setting;
 } limit_rows[LAUNCH_OVER__MAX] = {
 	[LAUNCH_OVER_MEMORY] = { ERR_MEMORY_LIMIT, 1 << 20, "used",
-	    "MiB memory", "runMemoryBytes" },
+	    "MiB of memory", "runMemoryBytes" },
 	[LAUNCH_OVER_PROCESSES] = { ERR_PROCESS_LIMIT, 1, "had",
 	    "processes and threads", "runProcesses" },
-	[LAUNCH_OVER_CPU] = { ERR_CPU_LIMIT, 1, "used", "ms processor time",
+	[LAUNCH_OVER_CPU] = { ERR_CPU_LIMIT, 1, "used", "ms of processor time",
 	    "runCpuMs" },
 	[LAUNCH_OVER_PROFILE] = { ERR_PROFILE_LIMIT, 1 << 20, "stored",
 	    "MiB in its profile", "runProfileBytes" },
@@ -45,8 +45,8 @@ limits_breach(const struct launch_breach *b, char *ret_text, size_t size)
 	const struct limit_row *row = &limit_rows[b->which];
 
 	snprintf(ret_text, size,
-	    "the run %s %llu %s; the limit is %llu (%s=%llu)", row->what,
-	    (unsigned long long)(b->value / row->per), row->unit,
+	    "the run %s %llu %s; the limit is %llu (setting %s=%llu)",
+	    row->what, (unsigned long long)(b->value / row->per), row->unit,
 	    (unsigned long long)(b->limit / row->per), row->setting,
 	    (unsigned long long)b->limit);
 	return row->code;

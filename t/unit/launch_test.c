@@ -331,6 +331,9 @@ test_other_fields(void)
 	init_limited(&m, LAUNCH_START, 0);
 	m.u.start.change_ids = 2;
 	is_int(deliver_msg(&m, LAUNCH_TO_CELL), EPROTO, "not a truth value");
+	init_limited(&m, LAUNCH_START, 0);
+	m.u.start.grouped = 2;
+	is_int(deliver_msg(&m, LAUNCH_TO_CELL), EPROTO, "nor that");
 }
 
 static void
