@@ -55,6 +55,23 @@ build_inputs(struct ctl *ctl, struct buf *b)
 	return rc;
 }
 
+/* A list with commas or blanks between becomes an array. */
+static void
+put_hosts(struct json_writer *w, const char *name, const char *list)
+{
+	static const char between[] = ", \n";
+
+	if (list == NULL)
+		return;
+	json_write_key(w, name);
+	json_write_begin_array(w);
+	while (*(list += strspn(list, between)) != '\0') {
+		json_write_strn(w, list, strcspn(list, between));
+		list += strcspn(list, between);
+	}
+	json_write_end_array(w);
+}
+
 static bool
 build_options(struct ctl *ctl, struct buf *b)
 {
@@ -83,6 +100,8 @@ build_options(struct ctl *ctl, struct buf *b)
 		json_put_str(&w, "idempotencyKey", ctl->opt[OPT_KEY]);
 	if (ctl->opt[OPT_PRIORITY] != NULL)
 		json_put_str(&w, "priority", ctl->opt[OPT_PRIORITY]);
+	put_hosts(&w, "allowedDomains", ctl->opt[OPT_ALLOW]);
+	put_hosts(&w, "forbiddenDomains", ctl->opt[OPT_FORBID]);
 	json_write_end_object(&w);
 	return json_writer_finish(&w);
 }

@@ -130,14 +130,19 @@ inputs_seal(struct inputs *in, const struct template *t, struct refusal *r)
 }
 
 bool
-inputs_digest(const struct inputs *in, const struct store *store,
-    uint8_t ret_digest[32], struct refusal *r)
+inputs_digest(const struct inputs *in, const struct options *o,
+    const struct store *store, uint8_t ret_digest[32], struct refusal *r)
 {
 	struct buf canon;
 	bool good;
 
 	buf_init_secret(&canon, 2 * LIMIT_INPUT_BYTES);
 	good = json_canon_add(json_root(in->doc), &canon);
+	/* Where it may go is a part of what was asked for. */
+	if (good && (o->allowed != NULL || o->forbidden != NULL))
+		good = buf_addf(&canon, "\n%s\n\n%s",
+		    o->allowed == NULL ? "" : o->allowed,
+		    o->forbidden == NULL ? "" : o->forbidden);
 	if (good)
 		store_digest(store, canon.data, canon.len, ret_digest);
 	buf_clear(&canon);

@@ -38,6 +38,7 @@ struct link {
 	struct event *readable, *writable;
 	void (*on_broken)(void *arg);
 	void (*on_setting)(void *arg, const char *name, const char *value);
+	void (*on_egress)(void *arg, int fd);
 	void *arg;
 	LIST_HEAD(, link_cell) cells;
 	STAILQ_HEAD(, order) orders;
@@ -146,6 +147,13 @@ link_dispatch(struct link *l, const struct launch_msg *msg, int *fds)
 		if (l->on_setting != NULL)
 			l->on_setting(
 			    l->arg, msg->u.setting.name, msg->u.setting.value);
+		return;
+	}
+	if (msg->type == LAUNCH_EGRESS || msg->type == LAUNCH_EGRESS_DOWN) {
+		if (l->on_egress != NULL)
+			l->on_egress(l->arg, fds[0]);
+		else
+			fd_close(&fds[0]);
 		return;
 	}
 	c = link_find(l, msg->cell_id);
@@ -269,6 +277,12 @@ slot_find(uint64_t taken, unsigned count)
 		if ((taken & (UINT64_C(1) << i)) == 0)
 			return (int)i;
 	return -1;
+}
+
+void
+link_on_egress(struct link *l, void (*on_egress)(void *, int))
+{
+	l->on_egress = on_egress;
 }
 
 bool

@@ -39,6 +39,11 @@ void link_free(struct link **);
 /* Who is told of a setting that was changed, with the arg of link_new(). */
 void link_on_setting(struct link *,
     void (*on_setting)(void *arg, const char *name, const char *value));
+/*
+ * Who is told of egressd, with the arg of link_new(): a socket towards it, the
+ * receiver's, after each start; -1: it does not keep running.
+ */
+void link_on_egress(struct link *, void (*on_egress)(void *arg, int fd));
 
 /* Whether there are slots for a cell with these flags of SPAWN. */
 bool link_has_room(const struct link *, uint32_t flags);

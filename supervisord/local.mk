@@ -2,7 +2,7 @@
 # that the pure ones can be tested by themselves.
 noinst_LIBRARIES += supervisord/libsupervisord.a
 supervisord_libsupervisord_a_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS) \
-	$(PCRE2_CFLAGS)
+	$(PCRE2_CFLAGS) $(IDN2_CFLAGS)
 supervisord_libsupervisord_a_SOURCES = \
 	supervisord/assembly.c \
 	supervisord/assembly.h \
@@ -24,8 +24,12 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/describe.c \
 	supervisord/describe.h \
 	supervisord/doors.c \
+	supervisord/domains.c \
+	supervisord/domains.h \
 	supervisord/drain.c \
 	supervisord/drain.h \
+	supervisord/egress.c \
+	supervisord/egress.h \
 	supervisord/envelope.c \
 	supervisord/envelope.h \
 	supervisord/feed.c \
@@ -92,6 +96,7 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/sweep.h \
 	supervisord/task.c \
 	supervisord/task.h \
+	supervisord/task_egress.c \
 	supervisord/task_int.h \
 	supervisord/task_start.c \
 	supervisord/taskresult.c \
@@ -111,7 +116,7 @@ supervisord_supervisord_SOURCES = supervisord/main.c
 supervisord_supervisord_LDADD = supervisord/libsupervisord.a \
 	storage/libstorage.a ipc/libipc.a json/libschema.a json/libjson.a launch/liblaunch.a \
 	model/libmodel.a common/libcommon.a $(EVENT_LIBS) $(MSGPACK_LIBS) \
-	$(LMDB_LIBS) $(NETTLE_LIBS) $(PCRE2_LIBS) $(BSD_LIBS)
+	$(LMDB_LIBS) $(NETTLE_LIBS) $(PCRE2_LIBS) $(IDN2_LIBS) $(BSD_LIBS)
 
 # supervisord, but tests set its clock.
 check_PROGRAMS += t/scenario/clocked

@@ -28,6 +28,7 @@
 #include "supervisord/client.h"
 #include "supervisord/describe.h"
 #include "supervisord/drain.h"
+#include "supervisord/egress.h"
 #include "supervisord/idle.h"
 #include "supervisord/link.h"
 #include "supervisord/recover.h"
@@ -261,6 +262,17 @@ on_described(struct sup *sup, bool good)
 	tasks_on_idle(sup->tasks, serve);
 }
 
+static void
+on_egress(void *arg, int fd)
+{
+	struct sup *sup = arg;
+
+	if (fd == -1)
+		egress_lost(sup->egress);
+	else
+		egress_take(sup->egress, fd);
+}
+
 static bool
 make_parts(struct program *p)
 {
@@ -275,16 +287,19 @@ make_parts(struct program *p)
 	sup->sessions = sup->cells == NULL ? NULL : sessions_new(sup);
 	sup->spares = spares_new(sup);
 	sup->link = link_new(sup->base, FD_LAUNCHER, on_broken, sup);
-	if (sup->link != NULL)
+	sup->egress = egress_new(sup->base);
+	if (sup->link != NULL) {
 		link_on_setting(sup->link, reload_setting);
+		link_on_egress(sup->link, on_egress);
+	}
 	p->give_up = evtimer_new(sup->base, on_give_up, sup);
 	p->sigterm = evsignal_new(sup->base, SIGTERM, on_signal, sup);
 	p->sigint = evsignal_new(sup->base, SIGINT, on_signal, sup);
 	if (sup->registry == NULL || sup->tasks == NULL || sup->sweep == NULL ||
 	    sup->sessions == NULL || sup->idle == NULL ||
 	    sup->clients == NULL || sup->link == NULL || sup->cells == NULL ||
-	    sup->spares == NULL || p->give_up == NULL || p->sigterm == NULL ||
-	    p->sigint == NULL)
+	    sup->spares == NULL || sup->egress == NULL || p->give_up == NULL ||
+	    p->sigterm == NULL || p->sigint == NULL)
 		return false;
 	evsignal_add(p->sigterm, NULL);
 	evsignal_add(p->sigint, NULL);
@@ -310,6 +325,7 @@ free_parts(struct program *p)
 	sweep_free(&sup->sweep);
 	idle_free(&sup->idle);
 	link_free(&sup->link);
+	egress_free(&sup->egress);
 	registry_free(&sup->registry);
 	turn_free(&sup->turn);
 	event_free(p->sigterm);

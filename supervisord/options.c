@@ -2,8 +2,10 @@
  * Options of run.submit, read in supervisord from one table: a member that is
  * not in it is refused, so that a misspelt one is never passed over.
  */
+#include <stdlib.h>
 #include <string.h>
 
+#include "supervisord/domains.h"
 #include "supervisord/options.h"
 
 typedef bool option_fn(struct json_val, struct options *, struct refusal *);
@@ -113,19 +115,19 @@ option_output_schema(struct json_val v, struct options *o, struct refusal *r)
 }
 
 static bool
-option_domains(struct json_val v, struct options *o, struct refusal *r)
+option_allowed(struct json_val v, struct options *o, struct refusal *r)
 {
-	struct json_iter it;
-	bool good = json_is_array(v);
+	free(o->allowed);
+	o->allowed = NULL;
+	return domains_read(v, "/options/allowedDomains", &o->allowed, r);
+}
 
-	for (it = json_iter(v); good && json_iter_next(&it);)
-		good = json_is_string(it.val);
-	if (good && json_len(v) == 0)
-		return true;
-	return refuse(r, ERR_INVALID_PARAMETER,
-	    good ? "/options: limits on domains are not enforced by this"
-		   " version and therefore refused"
-		 : "/options: domains: expected an array of strings");
+static bool
+option_forbidden(struct json_val v, struct options *o, struct refusal *r)
+{
+	free(o->forbidden);
+	o->forbidden = NULL;
+	return domains_read(v, "/options/forbiddenDomains", &o->forbidden, r);
 }
 
 static const struct {
@@ -139,8 +141,8 @@ static const struct {
 	{ "traceId", option_trace },
 	{ "factsSnapshotId", option_facts },
 	{ "outputSchema", option_output_schema },
-	{ "allowedDomains", option_domains },
-	{ "forbiddenDomains", option_domains },
+	{ "allowedDomains", option_allowed },
+	{ "forbiddenDomains", option_forbidden },
 	{ "resources", option_resources },
 };
 
@@ -160,6 +162,15 @@ option_read(struct json_val key, struct json_val val, struct options *o,
 	    "/options/%s: there is no such option", name);
 }
 
+void
+options_clear(struct options *o)
+{
+	free(o->allowed);
+	free(o->forbidden);
+	o->allowed = NULL;
+	o->forbidden = NULL;
+}
+
 bool
 options_read(struct json_val v, struct options *ret, struct refusal *r)
 {
@@ -173,8 +184,10 @@ options_read(struct json_val v, struct options *ret, struct refusal *r)
 		return refuse(
 		    r, ERR_INVALID_PARAMETER, "/options: expected an object");
 	for (it = json_iter(v); json_iter_next(&it);)
-		if (!option_read(it.key, it.val, &o, r))
+		if (!option_read(it.key, it.val, &o, r)) {
+			options_clear(&o);
 			return false;
+		}
 	*ret = o;
 	return true;
 }

@@ -25,10 +25,17 @@ struct options {
 	char facts_snapshot_id[STORE_FACTS_CHARS + 1];
 	bool has_resources;
 	bool text_only;
+	/* Patterns of hosts, one a line; NULL: not given. */
+	char *allowed, *forbidden;
 };
 
-/* A missing value is no options. Unknown members are refused by name. */
+/*
+ * A missing value is no options. Unknown members are refused by name. What was
+ * read is to be cleared.
+ */
 bool options_read(struct json_val, struct options *ret, struct refusal *);
+/* Frees what it holds, twice does no harm. */
+void options_clear(struct options *);
 /* 32 lower hex digits that are not all zero. */
 bool options_trace_valid(const char *);
 /* sync or async, for what was asked, the template and the inputs. */

@@ -195,6 +195,30 @@ make_room(const struct runjson_want *want, size_t written, size_t nartifacts)
 	return room;
 }
 
+/* Where its caller let it go, as it was submitted; nothing when anywhere. */
+static void
+put_domains(
+    struct json_writer *w, struct store_txn *txn, const struct run_record *rec)
+{
+	static const char *const names[] = { "allowedDomains",
+		"forbiddenDomains" };
+	struct json_doc *doc = NULL;
+	const uint8_t *bytes, *raw;
+	struct json_val list;
+	size_t len;
+
+	if (run_doc_get(txn, &rec->id, RUN_DOC_OPTIONS, &bytes, &len) !=
+		STORE_OK ||
+	    !json_parse(bytes, len, NULL, 0, &doc, NULL))
+		return;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		list = json_obj_get(json_root(doc), names[i]);
+		if (json_len(list) > 0 && json_raw(list, &raw, &len))
+			json_put_raw(w, names[i], raw, len);
+	}
+	json_doc_free(&doc);
+}
+
 static void
 put_result(struct sup *sup, struct store_txn *txn, const struct run_record *rec,
     const struct runjson_want *want, struct json_writer *w)
@@ -285,6 +309,7 @@ runjson_write(struct sup *sup, struct store_txn *txn,
 		if (task != NULL && rec->status == RUN_QUEUED)
 			json_put_int64(w, "queuePosition",
 			    (int64_t)tasks_position(sup->tasks, task));
+		put_domains(w, txn, rec);
 		put_result(sup, txn, rec, want, w);
 	}
 }

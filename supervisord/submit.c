@@ -64,6 +64,7 @@ submission_free(struct submission **submission)
 	if (s == NULL)
 		return;
 	json_doc_free(&s->option_doc);
+	options_clear(&s->options);
 	if (s->inputs.secrets_fd != -1)
 		s->sup->secrets--;
 	inputs_clear(&s->inputs);
@@ -231,7 +232,8 @@ make_record(struct submission *s, uid_t uid)
 		make_trace_id(s->options.trace_id);
 	strlcpy(rec->trace_id, s->options.trace_id, sizeof(rec->trace_id));
 	make_identity(s, uid);
-	return inputs_digest(&s->inputs, s->sup->store, s->params, &s->refusal);
+	return inputs_digest(
+	    &s->inputs, &s->options, s->sup->store, s->params, &s->refusal);
 }
 
 /* In the transaction: the key decides before a new run does. */

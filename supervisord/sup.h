@@ -18,6 +18,7 @@ struct sup {
 	struct turn *turn;
 	struct store *store;
 	struct link *link;
+	struct egress *egress;
 	struct cells *cells;
 	struct spares *spares;
 	struct registry *registry;

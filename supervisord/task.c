@@ -80,6 +80,9 @@ task_free(struct task **task)
 	assembly_free(&t->assembly);
 	intake_free(&t->intake);
 	worker_free(&t->worker);
+	egress_release(&t->egress);
+	free(t->allowed);
+	free(t->forbidden);
 	if (t->deadline != NULL)
 		event_free(t->deadline);
 	steps_clear(&t->steps);

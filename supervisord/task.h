@@ -12,6 +12,7 @@
 #include <sys/tree.h>
 
 #include "storage/run.h"
+#include "supervisord/egress.h"
 #include "supervisord/lines.h"
 #include "supervisord/outcome.h"
 #include "supervisord/reply.h"
@@ -49,6 +50,11 @@ struct task {
 	struct intake *intake;
 	struct assembly *assembly;
 	struct event *deadline;
+	struct egress_binding *egress;
+	char *allowed,
+	    *forbidden; /* hosts, as egress_rules has them; or NULL */
+	struct egress_sums network;
+	uint32_t refusals; /* told as events */
 	struct steps steps;
 	struct lines warnings, trace;
 	struct run_end end;
@@ -63,6 +69,8 @@ struct task {
 	bool secrets;            /* the launcher keeps some for it */
 	bool keep;               /* the session outlives it, or may */
 	bool text_only;          /* nothing but text is loaded */
+	bool bound;              /* egressd knows where it may go */
+	bool acting;             /* and it is written that it may begin */
 	bool abandoned; /* shutdown: left as it is for the next start */
 	struct watch_list watches;
 };

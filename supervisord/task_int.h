@@ -27,5 +27,14 @@ void task_set_active(struct task *, bool active);
 /* Takes a slot: persists that it runs, then orders its cell. */
 void task_start(struct task *);
 void task_free(struct task **);
+/* Hands it to its worker when all that this waits for has come. */
+void task_try_begin(struct task *);
+
+/* Where it may go, in task_egress.c. */
+
+/* Has egressd told of it and of its cell, which may be another than before. */
+void task_egress_bind(struct task *);
+/* Its worker says that it is over. */
+void task_egress_unbind(struct task *);
 
 #endif

@@ -23,30 +23,40 @@
 
 static const struct worker_ops task_worker_ops;
 
+/* What its options say of how it runs. */
 static bool
-task_text_only(struct task *t)
+task_options(struct task *t)
 {
 	const struct template *template =
 	    registry_find(t->sup->registry, t->rec.template_id);
 	struct refusal refusal = { 0 };
-	struct options options;
+	struct options options = { 0 };
 	struct json_doc *doc = NULL;
 	struct store_txn *txn;
 	const uint8_t *bytes;
 	bool text = template != NULL && template->text_only;
 	size_t len;
+	int err;
 
 	if (store_read_begin(t->sup->store, &txn) != STORE_OK)
-		return text;
-	if (run_doc_get(txn, &t->rec.id, RUN_DOC_OPTIONS, &bytes, &len) ==
-		STORE_OK &&
-	    json_parse(bytes, len, NULL, 0, &doc, NULL) &&
-	    options_read(json_root(doc), &options, &refusal) &&
-	    options.has_resources)
+		return false;
+	err = run_doc_get(txn, &t->rec.id, RUN_DOC_OPTIONS, &bytes, &len);
+	if (err == STORE_OK &&
+	    (!json_parse(bytes, len, NULL, 0, &doc, NULL) ||
+		!options_read(json_root(doc), &options, &refusal)))
+		err = STORE_CORRUPT;
+	if (options.has_resources)
 		text = options.text_only;
 	json_doc_free(&doc);
 	store_read_end(t->sup->store);
-	return text;
+	/* Other runs of a session may want to see its pages whole. */
+	t->text_only = !t->keep && text;
+	free(t->allowed);
+	free(t->forbidden);
+	t->allowed = options.allowed;
+	t->forbidden = options.forbidden;
+	/* Without them it might go where it must not. */
+	return err == STORE_OK || err == STORE_NOT_FOUND;
 }
 
 static void
@@ -57,8 +67,13 @@ task_spawn(struct task *t)
 		.flags = SPAWN_BROWSER,
 		.name = t->name };
 
-	/* Other runs of a session may want to see its pages whole. */
-	t->text_only = !t->keep && task_text_only(t);
+	if (!task_options(t)) {
+		t->lost = ERR_STORAGE_ERROR;
+		strlcpy(t->lost_text, "its options cannot be read",
+		    sizeof(t->lost_text));
+		task_settle(t);
+		return;
+	}
 	if (t->text_only)
 		want.flags |= SPAWN_TEXT_ONLY;
 	t->intake = intake_new(t, t->lost_text, sizeof(t->lost_text));
@@ -148,16 +163,29 @@ task_acting_written(struct sup *sup, struct change *c, int err)
 	if (t == NULL || t->stage != TASK_STARTING || t->worker == NULL ||
 	    t->rec.intent != INTENT_NONE || t->abandoned)
 		return false;
-	/* One that lost its spare meanwhile says again when it is ready. */
-	if (err == STORE_OK && worker_is_starting(t->worker))
-		return false;
-	if (err == STORE_OK && begin_run(t))
-		t->stage = TASK_RUNNING;
-	else if (err != STORE_OK || !worker_is_starting(t->worker))
-		task_abort(t,
-		    err == STORE_OK ? ERR_WORKER_LOST : reply_store_code(err),
+	if (err == STORE_OK) {
+		t->acting = true;
+		task_try_begin(t);
+	} else {
+		task_abort(t, reply_store_code(err),
 		    "the run could not be handed to its worker");
+	}
 	return false;
+}
+
+void
+task_try_begin(struct task *t)
+{
+	/* One that lost its spare meanwhile says again when it is ready. */
+	if (!t->bound || !t->acting || t->stage != TASK_STARTING ||
+	    t->worker == NULL || worker_is_starting(t->worker) ||
+	    t->rec.intent != INTENT_NONE || t->abandoned)
+		return;
+	if (begin_run(t))
+		t->stage = TASK_RUNNING;
+	else if (!worker_is_starting(t->worker))
+		task_abort(t, ERR_WORKER_LOST,
+		    "the run could not be handed to its worker");
 }
 
 static void
@@ -174,6 +202,8 @@ task_on_ready(void *ctx)
 	task_trace(t, "browser is up, its sandbox was seen");
 	strlcpy(t->rec.phase, "acting", sizeof(t->rec.phase));
 	t->rec.updated_ms = clock_stamp_ms();
+	t->acting = false;
+	task_egress_bind(t);
 	c = change_new(t->sup, &t->rec, CHANGE_UPDATE);
 	if (c == NULL) {
 		task_abort(t, ERR_INTERNAL, "no memory");
@@ -192,6 +222,8 @@ task_on_msg(void *ctx, const struct ipc_params *p)
 {
 	struct task *t = ctx;
 
+	if (p->msg == MSG_S_RUN_END)
+		task_egress_unbind(t);
 	intake_msg(t->intake, p);
 }
 
@@ -215,6 +247,7 @@ task_on_reaped(void *ctx, const struct worker_end *end)
 		    (unsigned long long)(u->memory >> 20), u->processes,
 		    (unsigned long long)u->cpu_ms);
 	worker_free(&t->worker);
+	egress_release(&t->egress);
 	if (t->abandoned && !t->end.ok && t->rec.intent == INTENT_NONE) {
 		task_set_active(t, false);
 		tasks_check_idle(ts);

@@ -262,6 +262,12 @@ worker_is_starting(const struct worker *w)
 	return w->state < WS_RUNNING;
 }
 
+uint32_t
+worker_cell(const struct worker *w)
+{
+	return w->cell == NULL ? 0 : w->cell_id;
+}
+
 bool
 worker_is_takeover(const struct worker *w)
 {

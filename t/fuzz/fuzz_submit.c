@@ -53,11 +53,14 @@ check_options(struct json_val v, const struct template *t)
 	ASSERT(o.trace_id[0] == '\0' || options_trace_valid(o.trace_id));
 	ASSERT(o.facts_snapshot_id[0] == '\0' ||
 	    strlen(o.facts_snapshot_id) == 64);
-	if (t == NULL)
+	if (t == NULL) {
+		options_clear(&o);
 		return;
+	}
 	settings_default(&s);
 	ms = options_limit(&o, t, &s, options_mode(&o, t, v, false));
 	ASSERT(ms >= 1 && ms <= s.asyncTimeoutMs && ms <= t->max_timeout_ms);
+	options_clear(&o);
 }
 
 static void

@@ -96,6 +96,65 @@ read_options(const char *json, struct options *o, struct refusal *r)
 
 #define HEX32 "0123456789abcdef0123456789abcdef"
 
+/* The refusal of a list, or the lists as they are taken. */
+static const char *
+read_domains(const char *list)
+{
+	static char said[400];
+	struct refusal r;
+	struct options o;
+	char json[400];
+
+	snprintf(json, sizeof(json), "{\"allowedDomains\":%s}", list);
+	if (!read_options(json, &o, &r)) {
+		strlcpy(said, r.message, sizeof(said));
+		return said;
+	}
+	strlcpy(said, o.allowed, sizeof(said));
+	options_clear(&o);
+	return said;
+}
+
+static void
+test_domains(void)
+{
+	static const char *const rows[][2] = {
+		{ "[]", "" },
+		{ "[\"a.example\",\"*.b.example:443\",\"10.0.0.0/8\",\"[::1]:80\"]",
+		    "a.example\n*.b.example:443\n10.0.0.0/8\n[::1]:80" },
+		{ "[\"*.B\xc3\xbc"
+		  "cher.example:8443\"]",
+		    "*.xn--bcher-kva.example:8443" },
+		{ "[\"b\\u00fccher.example\"]", "xn--bcher-kva.example" },
+		{ "[\"fa\xc3\x9f.example\"]", "xn--fa-hia.example" },
+		{ "[\"\xe4\xbe\x8b\xe5\xad\x90.\xe6\xb5\x8b\xe8\xaf\x95\"]",
+		    "xn--fsqu00a.xn--0zwm56d" },
+	};
+	static const char *const bad[][2] = {
+		{ "[\"a.example\",1]", "/1: expected a string" },
+		{ "[\"\"]", "/0: expected a string" },
+		{ "[\"a.example\\nb.example\"]", "/0: a line ends in it" },
+		{ "[\"a.example\",\"http://b.example/\"]",
+		    "/1: \"http://b.example/\": " },
+		{ "[\"a.*.example\"]", "/0: \"a.*.example\": " },
+		{ "[\"a.example:99999\"]", "/0: \"a.example:99999\": " },
+		{ "[\"b\xc3\xbc"
+		  "cher..example\"]",
+		    "/0: \"xn--bcher-kva..example\": write a host" },
+		{ "[\"\xe2\x98\x83.example\"]",
+		    "/0: \"\xe2\x98\x83.example\": not a name of a host: " },
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		is_str(read_domains(rows[i][0]), rows[i][1], rows[i][0]);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const char *said = read_domains(bad[i][0]);
+
+		ok(strncmp(said, "/options/allowedDomains", 23) == 0 &&
+			strncmp(said + 23, bad[i][1], strlen(bad[i][1])) == 0,
+		    "%s: %s", bad[i][0], said);
+	}
+}
+
 static void
 test_options(void)
 {
@@ -105,7 +164,8 @@ test_options(void)
 		"{\"idempotencyKey\":\"\"}", "{\"priority\":\"urgent\"}",
 		"{\"traceId\":1}", "{\"factsSnapshotId\":\"" HEX32 "\"}",
 		"{\"outputSchema\":1}", "{\"resources\":\"some\"}",
-		"{\"allowedDomains\":[\"a.example\"]}",
+		"{\"allowedDomains\":[\"a.example/\"]}",
+		"{\"forbiddenDomains\":\"a.example\"}",
 		"{\"allowedDomains\":[1]}", "{\"modes\":\"sync\"}" };
 	static const char *const made[] = { "{\"traceId\":\"XYZ\"}",
 		"{\"traceId\":\"00000000000000000000000000000000\"}",
@@ -132,6 +192,7 @@ test_options(void)
 	ok(o.mode == MODE_SYNC && o.timeout_ms == 600000 &&
 		o.priority == PRIORITY_HIGH && o.has_resources && !o.text_only,
 	    "read");
+	options_clear(&o);
 	is_str(o.trace_id, HEX32, "trace id");
 	for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++)
 		ok(read_options(made[i], &o, &r) && o.trace_id[0] == '\0',
@@ -534,6 +595,7 @@ main(void)
 	test_sched();
 	test_share();
 	test_options();
+	test_domains();
 	test_limits();
 	test_steps();
 	test_outcome();
