@@ -145,8 +145,8 @@ limit_lower(__rlimit_resource_t resource, rlim_t most)
  * What one process may do between two looks at all of them. A page that needs
  * more memory than the whole run may use crashes, alone; a file in memory,
  * mapped or not, is no larger. Threads are counted by uid in this user
- * namespace and those below it; it takes a few more than the limit for the
- * cell to see that it was passed.
+ * namespace and those below it; a browser that may start no more of them
+ * crashes, so that there is room for the cell to see it come.
  */
 static int
 limit_browser(const struct launch_limits *l)
@@ -156,8 +156,7 @@ limit_browser(const struct launch_limits *l)
 	if (error == 0)
 		error = limit_lower(RLIMIT_FSIZE, l->memory);
 	if (error == 0)
-		error =
-		    limit_lower(RLIMIT_NPROC, l->processes + l->processes / 8);
+		error = limit_lower(RLIMIT_NPROC, 2 * (rlim_t)l->processes);
 	return error;
 }
 
