@@ -10,7 +10,7 @@
  * a store of the service, and commits the same keys and sizes again and again
  * with nothing around it: GROUP submissions per transaction, which is the best
  * that a group commit of so many clients can reach. It prints the submissions
- * per second.
+ * per second and the processor time of each.
  */
 #include <err.h>
 #include <lmdb.h>
@@ -329,10 +329,20 @@ bare_commit(long group)
 	check(mdb_txn_commit(txn), "commit");
 }
 
+static double
+cpu_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return (double)ts.tv_sec * 1e6 + (double)ts.tv_nsec / 1e3;
+}
+
 static void
 bare_loop(const char *from, const char *to, long group, long seconds)
 {
 	int64_t begin, now;
+	double cpu;
 	MDB_txn *txn;
 	long n = 0;
 
@@ -344,14 +354,16 @@ bare_loop(const char *from, const char *to, long group, long seconds)
 		check(mdb_dbi_open(txn, bare.name[i], MDB_CREATE, &bare.dbi[i]),
 		    "table");
 	check(mdb_txn_commit(txn), "commit");
+	cpu = cpu_us();
 	begin = clock_mono_ms();
 	do {
 		bare_commit(group);
 		n += group;
 		now = clock_mono_ms();
 	} while (now < begin + seconds * 1000);
-	printf("%.1f submissions/s, %u rows each\n",
-	    (double)n * 1000 / (double)(now - begin), bare.count);
+	cpu = (cpu_us() - cpu) / (double)n;
+	printf("%.1f submissions/s, %u rows and %.1f us each\n",
+	    (double)n * 1000 / (double)(now - begin), bare.count, cpu);
 	mdb_env_close(bare.env);
 }
 
