@@ -195,6 +195,28 @@ txn_has(struct store_txn *txn, enum store_table table, const struct key *key)
 	    STORE_OK;
 }
 
+/* Puts by the cursor of the table's puts; it ends with the transaction. */
+static int
+cursor_put(struct store_txn *txn, enum store_table table, MDB_val *k,
+    MDB_val *v, unsigned flags)
+{
+	MDB_cursor **c = &txn->put[table];
+	int rc = 0;
+
+	if (*c == NULL)
+		rc = mdb_cursor_open(txn->mdb, txn->store->dbi[table], c);
+	return rc != 0 ? rc : mdb_cursor_put(*c, k, v, flags);
+}
+
+/* Before anything is deleted, which would move it. */
+static void
+cursor_forget(struct store_txn *txn, enum store_table table)
+{
+	if (txn->put[table] != NULL)
+		mdb_cursor_close(txn->put[table]);
+	txn->put[table] = NULL;
+}
+
 static int
 record_put(struct store_txn *txn, enum store_table table, const struct key *key,
     const void *payload, size_t len, unsigned flags)
@@ -208,8 +230,7 @@ record_put(struct store_txn *txn, enum store_table table, const struct key *key,
 	if (txn->err != STORE_OK)
 		return txn->err;
 	crc = record_crc(table, key->b, key->len, payload, len);
-	rc = mdb_put(
-	    txn->mdb, txn->store->dbi[table], &k, &v, MDB_RESERVE | flags);
+	rc = cursor_put(txn, table, &k, &v, MDB_RESERVE | flags);
 	if (rc == MDB_KEYEXIST && flags != 0)
 		return STORE_EXISTS;
 	if ((rc = txn_note(txn, rc)) != STORE_OK)
@@ -249,8 +270,7 @@ txn_mark(struct store_txn *txn, enum store_table table, const struct key *key)
 	if (txn->err != STORE_OK)
 		return txn->err;
 	txn->puts++;
-	return txn_note(
-	    txn, mdb_put(txn->mdb, txn->store->dbi[table], &k, &v, 0));
+	return txn_note(txn, cursor_put(txn, table, &k, &v, 0));
 }
 
 int
@@ -262,6 +282,7 @@ txn_delete(struct store_txn *txn, enum store_table table, const struct key *key)
 	ASSERT(txn->writable);
 	if (txn->err != STORE_OK)
 		return txn->err;
+	cursor_forget(txn, table);
 	rc = txn_note(txn, mdb_del(txn->mdb, txn->store->dbi[table], &k, NULL));
 	if (rc == STORE_OK)
 		txn->puts++;
@@ -276,6 +297,7 @@ txn_delete_prefix(struct store_txn *txn, enum store_table table,
 	int rc = STORE_OK;
 
 	ASSERT(txn->writable);
+	cursor_forget(txn, table);
 	walk_up(&w, txn, table, prefix, NULL);
 	while (walk_next(&w)) {
 		if (*budget == 0) {

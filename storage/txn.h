@@ -31,6 +31,8 @@ struct store_txn {
 	/* Of the audit log: read once, written when all rows are. */
 	struct audit_state audit;
 	bool audit_known, audit_changed;
+	/* What is put next is often where the last put was: no search. */
+	MDB_cursor *put[TABLE__MAX];
 };
 
 #define STORE_KEY_BYTES 160
