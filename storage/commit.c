@@ -120,7 +120,7 @@ turn_fill(struct store_txn *txn, struct store_ops *ops, int64_t now_ms,
 		if (op->result == STORE_OK)
 			writes++;
 	}
-	if (audit_flush(txn) != STORE_OK)
+	if (run_index_flush(txn) != STORE_OK || audit_flush(txn) != STORE_OK)
 		return txn->map_full ? TURN_GROW : TURN_FAILED;
 	if (writes > 0 && now_ms > txn->store->floor_ms &&
 	    meta_put(txn, "stamp", now_ms) != STORE_OK)
@@ -151,6 +151,7 @@ turn_try(struct store *s, struct store_ops *ops, int64_t now_ms, int *ret_err)
 	enum turn_outcome outcome;
 	uint64_t writes = 0;
 
+	s->index.count = 0;
 	if (txn_note(&txn, mdb_txn_begin(s->env, NULL, 0, &txn.mdb)) !=
 	    STORE_OK) {
 		*ret_err = txn.err;

@@ -1,6 +1,7 @@
 /* The index of runs and its totals. Runs in supervisord. */
 #include <string.h>
 
+#include "common/panic.h"
 #include "ipc/mp.h"
 #include "storage/run_index.h"
 #include "storage/store_impl.h"
@@ -33,16 +34,16 @@ run_index_prefix(const struct run_filter *f, struct key *ret_prefix)
 }
 
 static void
-prefix_of(const struct run_record *r, unsigned with, struct key *ret_prefix)
+prefix_of(const struct index_change *c, unsigned with, struct key *ret_prefix)
 {
 	struct run_filter f = {
 		.by_uid = (with & INDEX_UID) != 0,
-		.uid = r->uid,
+		.uid = c->uid,
 		.by_status = (with & INDEX_STATUS) != 0,
-		.status = r->status,
+		.status = c->status,
 		.template_id =
-		    (with & INDEX_TEMPLATE) != 0 ? r->template_id : NULL,
-		.session = (with & INDEX_SESSION) != 0 ? &r->session : NULL,
+		    (with & INDEX_TEMPLATE) != 0 ? c->template_id : NULL,
+		.session = (with & INDEX_SESSION) != 0 ? &c->session : NULL,
 	};
 
 	run_index_prefix(&f, ret_prefix);
@@ -61,9 +62,8 @@ count_entries(struct store_txn *txn, const struct key *prefix)
 	return n;
 }
 
-int
-run_index_total(
-    struct store_txn *txn, const struct key *prefix, uint64_t *ret_total)
+static int
+total_get(struct store_txn *txn, const struct key *prefix, uint64_t *ret_total)
 {
 	const uint8_t *p;
 	struct mp_reader r;
@@ -108,64 +108,107 @@ total_put(struct store_txn *txn, const struct key *prefix, uint64_t n)
 	return rc;
 }
 
-/* Reads before it changes the list, which a damaged total is counted from. */
-static int
-entry_add(
-    struct store_txn *txn, const struct key *prefix, const struct ulid *id)
+/* Adds or removes an entry; *n is the list's total. */
+static void
+entry_change(struct store_txn *txn, const struct key *prefix,
+    const struct ulid *id, bool gone, uint64_t *n)
 {
 	struct key k = *prefix;
-	uint64_t n;
-	int rc;
 
-	rc = run_index_total(txn, prefix, &n);
-	if (rc != STORE_OK)
-		return rc;
 	key_add_ulid(&k, id);
-	txn_mark(txn, TABLE_RUN_INDEX, &k);
-	return total_put(txn, prefix, n + 1);
+	if (!gone && txn_mark(txn, TABLE_RUN_INDEX, &k) == STORE_OK)
+		++*n;
+	else if (gone && txn_delete(txn, TABLE_RUN_INDEX, &k) == STORE_OK)
+		*n -= *n > 0;
 }
 
-static int
-entry_remove(
-    struct store_txn *txn, const struct key *prefix, const struct ulid *id)
+/*
+ * What is queued, in the lists of one filter. Runs that come together are
+ * mostly neighbours there, and those of one list share its total. A total is
+ * read before its list is changed, which a damaged one is counted from.
+ */
+static void
+flush_filter(struct store_txn *txn, unsigned filter)
 {
-	struct key k = *prefix;
-	uint64_t n;
-	int rc;
+	const struct index_queue *q = &txn->store->index;
+	struct key at = { .len = 0 }, prefix;
+	uint64_t n = 0;
 
-	rc = run_index_total(txn, prefix, &n);
-	if (rc != STORE_OK)
-		return rc;
-	key_add_ulid(&k, id);
-	rc = txn_delete(txn, TABLE_RUN_INDEX, &k);
-	if (rc != STORE_OK)
-		return rc;
-	return total_put(txn, prefix, n > 0 ? n - 1 : 0);
+	for (size_t i = 0; i < q->count && txn->err == STORE_OK; i++) {
+		const struct index_change *c = &q->list[i];
+
+		if ((filter & c->with) != c->with)
+			continue;
+		prefix_of(c, filter, &prefix);
+		if (prefix.len != at.len ||
+		    memcmp(prefix.b, at.b, at.len) != 0) {
+			if (at.len != 0)
+				total_put(txn, &at, n);
+			if (total_get(txn, &prefix, &n) != STORE_OK)
+				return;
+			at = prefix;
+		}
+		entry_change(txn, &prefix, &c->id, c->gone, &n);
+	}
+	if (at.len != 0)
+		total_put(txn, &at, n);
+}
+
+int
+run_index_flush(struct store_txn *txn)
+{
+	uint64_t puts = txn->puts; /* counted when they were queued */
+
+	if (!txn->writable || txn->store->index.count == 0)
+		return txn->err;
+	for (unsigned f = 0; f < INDEX_FILTERS; f++)
+		flush_filter(txn, f);
+	txn->store->index.count = 0;
+	txn->puts = puts;
+	return txn->err;
+}
+
+static void
+queue_change(
+    struct store_txn *txn, const struct run_record *r, unsigned with, bool gone)
+{
+	struct index_queue *q = &txn->store->index;
+	struct index_change *c;
+
+	ASSERT(txn->writable);
+	if (q->count == INDEX_QUEUE_MAX)
+		run_index_flush(txn);
+	c = &q->list[q->count++];
+	c->id = r->id;
+	c->session = r->session;
+	c->uid = r->uid;
+	c->status = r->status;
+	strlcpy(c->template_id, r->template_id, sizeof(c->template_id));
+	c->with = with;
+	c->gone = gone;
+	txn->puts++;
 }
 
 void
 run_index_add(struct store_txn *txn, const struct run_record *r, unsigned with)
 {
-	struct key prefix;
-
-	for (unsigned f = 0; f < INDEX_FILTERS; f++)
-		if ((f & with) == with) {
-			prefix_of(r, f, &prefix);
-			entry_add(txn, &prefix, &r->id);
-		}
+	queue_change(txn, r, with, false);
 }
 
 void
 run_index_remove(
     struct store_txn *txn, const struct run_record *r, unsigned with)
 {
-	struct key prefix;
+	queue_change(txn, r, with, true);
+}
 
-	for (unsigned f = 0; f < INDEX_FILTERS; f++)
-		if ((f & with) == with) {
-			prefix_of(r, f, &prefix);
-			entry_remove(txn, &prefix, &r->id);
-		}
+int
+run_index_total(
+    struct store_txn *txn, const struct key *prefix, uint64_t *ret_total)
+{
+	int rc = run_index_flush(txn);
+
+	return rc == STORE_OK ? total_get(txn, prefix, ret_total) : rc;
 }
 
 /* The first entry of the run at or after from. */
@@ -198,11 +241,15 @@ int
 run_index_scrub(struct store_txn *txn, const struct ulid *id)
 {
 	struct key from, prefix;
+	uint64_t n;
 
+	run_index_flush(txn);
 	key_init(&from);
 	while (find_entry(txn, id, &from, &prefix)) {
-		if (entry_remove(txn, &prefix, id) != STORE_OK)
+		if (total_get(txn, &prefix, &n) != STORE_OK)
 			break;
+		entry_change(txn, &prefix, id, true, &n);
+		total_put(txn, &prefix, n);
 		from = prefix;
 		key_add_ulid(&from, id);
 	}

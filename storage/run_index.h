@@ -2,6 +2,9 @@
  * run_index: for each of the sixteen combinations of the four filters (uid,
  * status, template, session) an ordered list of runs and a kept total, so that
  * every list costs offset + limit and every total one read. For storage/ alone.
+ *
+ * Changes are queued and written together, list by list, before the transaction
+ * commits or reads the index: what a turn changes in one list are neighbours.
  */
 #ifndef STORAGE_RUN_INDEX_H
 #define STORAGE_RUN_INDEX_H
@@ -15,6 +18,25 @@
 #define INDEX_SESSION  8u
 #define INDEX_FILTERS  16u
 
+struct index_change {
+	struct ulid id, session;
+	uint32_t uid;
+	enum run_status status;
+	char template_id[STORE_TEMPLATE_CHARS + 1];
+	unsigned with;
+	bool gone;
+};
+
+#define INDEX_QUEUE_MAX 128
+
+/* Of the one write transaction there is; it begins with an empty one. */
+struct index_queue {
+	struct index_change list[INDEX_QUEUE_MAX];
+	size_t count;
+};
+
+/* Writes what is queued, if the transaction can write. */
+int run_index_flush(struct store_txn *);
 /* Adds (or removes) the run where the filter has all bits of with. */
 void
 run_index_add(struct store_txn *, const struct run_record *, unsigned with);

@@ -124,7 +124,8 @@ run_count_range(struct store_txn *txn, const struct run_filter *f,
 	bool cut, more;
 	int rc;
 
-	if ((rc = run_index_prefix(f, &prefix)) != STORE_OK)
+	if ((rc = run_index_prefix(f, &prefix)) != STORE_OK ||
+	    (rc = run_index_flush(txn)) != STORE_OK)
 		return rc;
 	all.before = NULL;
 	cut = range_top(&all, &prefix, &top);
@@ -156,7 +157,8 @@ run_list_oldest(struct store_txn *txn, const struct run_filter *f,
 	struct key prefix;
 	int rc;
 
-	if ((rc = run_index_prefix(f, &prefix)) != STORE_OK)
+	if ((rc = run_index_prefix(f, &prefix)) != STORE_OK ||
+	    (rc = run_index_flush(txn)) != STORE_OK)
 		return rc;
 	walk_up(&w, txn, TABLE_RUN_INDEX, &prefix, NULL);
 	while (walk_next(&w)) {

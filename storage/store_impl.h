@@ -5,6 +5,7 @@
 #include <sys/queue.h>
 
 #include "common/buf.h"
+#include "storage/run_index.h"
 #include "storage/txn.h"
 
 #define STORE_MAGIC 0x73746f72u
@@ -48,7 +49,8 @@ struct store {
 	int64_t floor_ms;
 	uint32_t epoch;
 	uint8_t digest_key[32];
-	struct buf scratch;   /* see scratch_begin() */
+	struct buf scratch; /* see scratch_begin() */
+	struct index_queue index;
 	struct key trim_next; /* where trim.c looks next */
 	unsigned trim_passes; /* that ended without any effect */
 	struct store_stats stats;

@@ -4,6 +4,7 @@
 
 #define MODEL_RUNS 300
 #define MODEL_OPS  1500
+#define GROUP_MAX  700
 
 static uint32_t seed = 20240229;
 
@@ -253,6 +254,48 @@ page_right(struct store *s, const struct run_filter *f, uint64_t offset,
 
 static const char *const templates[] = { "a", "ab", "batch_extract_pages" };
 
+/* What is queued and not yet committed, as it was when it was queued. */
+static struct {
+	struct run_record runs[GROUP_MAX];
+	int total[GROUP_MAX];
+	int len, wrong;
+} group;
+
+static struct run_record *
+group_add(const struct run_record *r)
+{
+	group.runs[group.len] = *r;
+	return &group.runs[group.len++];
+}
+
+static void
+group_commit(struct store *s)
+{
+	store_commit(s, FX_NOW);
+	group.len = 0;
+}
+
+/* Sees what was queued before it, and nothing else. */
+static int
+group_look(struct store_txn *txn, void *arg)
+{
+	struct run_filter all = { 0 };
+	uint64_t total = 0;
+	int rc = run_total(txn, &all, &total);
+
+	group.wrong += rc != STORE_OK || total != *(const uint64_t *)arg;
+	return rc;
+}
+
+/* Its changes must leave nothing behind, though others were queued before. */
+static int
+group_refuse(struct store_txn *txn, void *arg)
+{
+	int rc = fx_insert(txn, arg);
+
+	return rc == STORE_OK ? STORE_INVALID : rc;
+}
+
 static void
 model_step(struct store *s, const struct ulid *sessions)
 {
@@ -269,14 +312,13 @@ model_step(struct store *s, const struct ulid *sessions)
 		r->session = sessions[rnd(4)];
 		strlcpy(
 		    r->template_id, templates[rnd(3)], sizeof(r->template_id));
-		store_write(s, fx_insert, r, NULL, NULL);
-		store_commit(s, FX_NOW);
+		store_write(s, fx_insert, group_add(r), NULL, NULL);
 		return;
 	}
 	at = (int)rnd((uint32_t)model_len);
 	r = &model[at];
 	if (dice == 9) {
-		fx_write(s, fx_delete, &r->id);
+		store_write(s, fx_delete, &group_add(r)->id, NULL, NULL);
 		memmove(r, r + 1, (size_t)(model_len - at - 1) * sizeof(*r));
 		model_len--;
 		return;
@@ -287,25 +329,42 @@ model_step(struct store *s, const struct ulid *sessions)
 		r->status = RUN_QUEUED;
 	else if (r->status == RUN_RUNNING)
 		fx_end_run(r, ends[rnd(4)], FX_NOW, FX_NOW + rnd(1000));
-	fx_write(s, fx_update, r);
+	store_write(s, fx_update, group_add(r), NULL, NULL);
 }
 
 static void
-test_model(void)
+model_disturb(struct store *s, const struct ulid *sessions)
+{
+	static uint64_t totals[GROUP_MAX];
+	struct run_record stranger = fx_run_at(FX_NOW);
+
+	stranger.session = sessions[rnd(4)];
+	store_write(s, group_refuse, group_add(&stranger), NULL, NULL);
+	totals[group.len] = (uint64_t)model_len;
+	store_write(s, group_look, &totals[group.len], NULL, NULL);
+}
+
+/* In groups of so many writes, which share a commit. */
+static void
+test_model(int size)
 {
 	struct run_filter f;
 	struct ulid sessions[4];
 	struct store *s;
-	int wrong = 0, checks = 0;
+	int wrong = 0, checks = 0, every = size < 5 ? 5 : size;
 
 	fx_new();
 	s = fx_open();
-	model_len = 0;
+	model_len = group.wrong = 0;
 	for (int i = 0; i < 4; i++)
 		sessions[i] = ulid_new(FX_NOW);
 	for (int op = 0; op < MODEL_OPS; op++) {
 		model_step(s, sessions);
-		for (unsigned with = 0; op % 5 == 0 && with < 16; with++) {
+		if (op % size == size / 2)
+			model_disturb(s, sessions);
+		if (op % size == 0)
+			group_commit(s);
+		for (unsigned with = 0; op % every == 0 && with < 16; with++) {
 			f = (struct run_filter){
 				.by_uid = (with & 1) != 0,
 				.uid = rnd(3),
@@ -320,9 +379,12 @@ test_model(void)
 			wrong += !page_right(s, &f, rnd(12), rnd(20));
 		}
 	}
-	ok(wrong == 0 && checks == 4800,
-	    "lists and totals as the model has them (%d of %d wrong)", wrong,
-	    checks);
+	group_commit(s);
+	ok(wrong == 0 && checks >= 16 * (MODEL_OPS / every),
+	    "groups of %d: lists and totals as the model has them (%d of %d"
+	    " wrong)",
+	    size, wrong, checks);
+	is_int(group.wrong, 0, "and within transactions");
 	f = (struct run_filter){ 0 };
 	ok(page_right(s, &f, 0, MODEL_RUNS), "all of them, newest first");
 	ok(page_right(s, &f, (uint64_t)model_len + 5, 10), "behind the end");
@@ -552,7 +614,9 @@ main(void)
 	test_record();
 	test_decoder();
 	test_update_rules();
-	test_model();
+	test_model(1);
+	test_model(40);
+	test_model(300);
 	test_list_cost();
 	test_range();
 	test_recovery();
