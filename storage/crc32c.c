@@ -1,9 +1,13 @@
 /*
- * Table-driven, eight bytes a step, for documents of megabytes; the tables are
- * made at the first call. Runs in supervisord.
+ * By the processor's own instruction where there is one; else table-driven,
+ * eight bytes a step, for documents of megabytes, with tables that are made at
+ * the first call. Runs in supervisord.
  */
 #include <stdbool.h>
 #include <string.h>
+#ifdef __x86_64__
+#include <nmmintrin.h>
+#endif
 
 #include "storage/crc32c.h"
 
@@ -37,7 +41,7 @@ le32(const uint8_t *p)
 }
 
 uint32_t
-crc32c(uint32_t crc, const void *bytes, size_t len)
+crc32c_by_table(uint32_t crc, const void *bytes, size_t len)
 {
 	const uint8_t *p = bytes;
 
@@ -55,4 +59,30 @@ crc32c(uint32_t crc, const void *bytes, size_t len)
 	for (; len > 0; p++, len--)
 		crc = crc >> 8 ^ tables[0][(crc ^ *p) & 0xff];
 	return ~crc;
+}
+
+#ifdef __x86_64__
+static uint32_t __attribute__((target("sse4.2")))
+crc32c_by_sse42(uint32_t crc, const uint8_t *p, size_t len)
+{
+	uint64_t c = ~crc, word;
+
+	for (; len >= 8; p += 8, len -= 8) {
+		memcpy(&word, p, sizeof(word));
+		c = _mm_crc32_u64(c, word);
+	}
+	for (; len > 0; p++, len--)
+		c = _mm_crc32_u8((uint32_t)c, *p);
+	return ~(uint32_t)c;
+}
+#endif
+
+uint32_t
+crc32c(uint32_t crc, const void *bytes, size_t len)
+{
+#ifdef __x86_64__
+	if (__builtin_cpu_supports("sse4.2"))
+		return crc32c_by_sse42(crc, bytes, len);
+#endif
+	return crc32c_by_table(crc, bytes, len);
 }
