@@ -1,3 +1,4 @@
+#include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,6 +15,11 @@
 
 static const char *log_prog = "browsertask";
 static enum log_level log_max = LOGL_INFO;
+static struct {
+	bool on;
+	size_t len;
+	char text[PIPE_BUF];
+} log_held;
 static void (*log_filter)(char *message, size_t size);
 
 void
@@ -45,6 +51,47 @@ log_program(void)
 	return log_prog;
 }
 
+/* False: there is no room for it. */
+static bool
+log_keep(const struct iovec *parts, size_t n)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < n; i++)
+		len += parts[i].iov_len;
+	if (len > sizeof(log_held.text) - log_held.len)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		memcpy(log_held.text + log_held.len, parts[i].iov_base,
+		    parts[i].iov_len);
+		log_held.len += parts[i].iov_len;
+	}
+	return true;
+}
+
+void
+log_flush(void)
+{
+	if (log_held.len > 0 &&
+	    write(STDERR_FILENO, log_held.text, log_held.len) == -1) {
+		/* Nobody left to tell. */
+	}
+	log_held.len = 0;
+}
+
+void
+log_hold(void)
+{
+	log_held.on = true;
+}
+
+void
+log_release(void)
+{
+	log_held.on = false;
+	log_flush();
+}
+
 static void __attribute__((format(printf, 2, 0)))
 log_vwrite(enum log_level level, const char *fmt, va_list ap)
 {
@@ -63,6 +110,9 @@ log_vwrite(enum log_level level, const char *fmt, va_list ap)
 	snprintf(head, sizeof(head), "<%d>%s: ", (int)level, log_prog);
 	line[0].iov_len = strlen(head);
 	line[1].iov_len = strlen(line[1].iov_base);
+	if (log_held.on && level > LOGL_ERR && log_keep(line, 3))
+		return;
+	log_flush();
 	if (writev(STDERR_FILENO, line, 3) == -1) {
 		/* Nobody left to tell. */
 	}

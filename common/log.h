@@ -26,6 +26,16 @@ void log_set_filter(void (*filter)(char *message, size_t size));
 /* Writes "<N>PROG: message\n" in one write(2); control bytes are escaped. */
 void log_write(enum log_level, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+/*
+ * Between the two, lines are gathered, so that many share a write; errors and
+ * what fills PIPE_BUF, beyond which lines of others could come between, are
+ * not kept waiting. Nothing in between may wait for anything, nor end the
+ * process except by panic().
+ */
+void log_hold(void);
+void log_release(void);
+/* Writes what is held; for panic(). */
+void log_flush(void);
 /* As log_write(LOGL_ERR), then exit(1). Only main files at start-up. */
 _Noreturn void
 fatal(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -40,7 +40,10 @@ turn_end(evutil_socket_t fd, short what, void *arg)
 	t->serial++;
 	t->away = 0;
 	took_us = clock_mono_us();
+	/* It waits for the disk first; then all that waited for it is told. */
+	log_hold();
 	err = store_commit(t->store, clock_stamp_ms());
+	log_release();
 	t->ended_us = clock_mono_us();
 	took_us = (t->ended_us - took_us) / 2;
 	t->gather_until_us = t->ended_us +

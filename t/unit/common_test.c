@@ -1,6 +1,8 @@
-/* Unit tests of common/: ids, buffers, base64, clocks, descriptor passing. */
+/* Unit tests of common/: ids, buffers, base64, clocks, descriptor passing,
+ * held log lines. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -11,6 +13,7 @@
 #include "common/clock.h"
 #include "common/distance.h"
 #include "common/fdio.h"
+#include "common/log.h"
 #include "common/ulid.h"
 #include "t/unit/tap.h"
 
@@ -189,6 +192,55 @@ test_fd_passing(void)
 	close(p[1]);
 }
 
+/* What standard error has got, in a pipe, since the last look. */
+static const char *
+log_seen(int fd)
+{
+	static char text[3 * PIPE_BUF];
+	ssize_t n = read(fd, text, sizeof(text) - 1);
+
+	text[n < 0 ? 0 : n] = '\0';
+	return text;
+}
+
+static void
+test_log_hold(void)
+{
+	int p[2], before = dup(STDERR_FILENO);
+	const char *seen;
+	char wide[600];
+	size_t lines = 0;
+
+	if (pipe2(p, O_NONBLOCK) == -1 || dup2(p[1], STDERR_FILENO) == -1)
+		return;
+	memset(wide, 'w', sizeof(wide));
+	log_init("test", LOGL_INFO);
+	log_hold();
+	log_info("one");
+	log_warn("two\n");
+	is_str(log_seen(p[0]), "", "lines are held");
+	log_err("three");
+	is_str(log_seen(p[0]),
+	    "<6>test: one\n<4>test: two\\012\n<3>test: three\n",
+	    "until there is an error, in their order");
+	for (int i = 0; i < 10; i++)
+		log_info("%d %.*s", i, (int)sizeof(wide), wide);
+	seen = log_seen(p[0]);
+	ok(strlen(seen) > 0, "or too many of them");
+	for (; (seen = strchr(seen, '\n')) != NULL; seen++)
+		lines++;
+	log_release();
+	for (seen = log_seen(p[0]); (seen = strchr(seen, '\n')) != NULL; seen++)
+		lines++;
+	is_int((int)lines, 10, "no line is lost");
+	log_info("four");
+	is_str(log_seen(p[0]), "<6>test: four\n", "and none held any more");
+	dup2(before, STDERR_FILENO);
+	close(before);
+	close(p[0]);
+	close(p[1]);
+}
+
 int
 main(void)
 {
@@ -198,5 +250,6 @@ main(void)
 	test_clock();
 	test_distance();
 	test_fd_passing();
+	test_log_hold();
 	return done_testing();
 }
