@@ -46,18 +46,19 @@ ulid_new(int64_t now_ms)
 void
 ulid_format(const struct ulid *id, char ret_text[ULID_CHARS + 1])
 {
-	/* 26 * 5 = 130 bits: two zero bits lead. */
-	for (int c = 0; c < ULID_CHARS; c++) {
-		unsigned v = 0;
+	uint64_t high = 0, low = 0;
 
-		for (int bit = c * 5 - 2; bit < c * 5 + 3; bit++) {
-			v <<= 1;
-			if (bit >= 0)
-				v |= id->b[bit / 8] >> (7 - bit % 8) & 1u;
-		}
-		ret_text[c] = alphabet[v];
+	for (int i = 0; i < ULID_BYTES / 2; i++) {
+		high = high << 8 | id->b[i];
+		low = low << 8 | id->b[ULID_BYTES / 2 + i];
 	}
 	ret_text[ULID_CHARS] = '\0';
+	/* 26 * 5 = 130 bits: two zero bits lead. */
+	for (int c = ULID_CHARS - 1; c >= 0; c--) {
+		ret_text[c] = alphabet[low & 31];
+		low = low >> 5 | high << 59;
+		high >>= 5;
+	}
 }
 
 bool

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/panic.h"
 #include "storage/store.h"
 #include "supervisord/client.h"
 #include "supervisord/reply.h"
@@ -25,10 +26,11 @@ refuse(struct refusal *r, enum err_code code, const char *fmt, ...)
 void
 id_format(const char *prefix, const struct ulid *id, char ret[ID_CHARS + 1])
 {
-	char text[ULID_CHARS + 1];
+	size_t len = strlen(prefix);
 
-	ulid_format(id, text);
-	snprintf(ret, ID_CHARS + 1, "%.5s%s", prefix, text);
+	ASSERT(len + ULID_CHARS <= ID_CHARS);
+	memcpy(ret, prefix, len);
+	ulid_format(id, ret + len);
 }
 
 bool
