@@ -14,6 +14,8 @@ lines_clear(struct lines *l)
 {
 	while (l->count > 0)
 		free(l->list[--l->count]);
+	free(l->list);
+	l->list = NULL;
 }
 
 void
@@ -23,7 +25,9 @@ lines_add(struct lines *l, const char *text)
 
 	if (l->count == LINES_MAX)
 		return;
-	copy = strndup(text, LINES_CHARS);
+	if (l->list == NULL)
+		l->list = calloc(LINES_MAX, sizeof(*l->list));
+	copy = l->list == NULL ? NULL : strndup(text, LINES_CHARS);
 	if (copy != NULL)
 		l->list[l->count++] = copy;
 }

@@ -12,7 +12,7 @@
 #define LINES_CHARS 500 /* of one line; longer ones are cut */
 
 struct lines {
-	char *list[LINES_MAX];
+	char **list; /* LINES_MAX of them, from the first one on */
 	size_t count;
 };
 
