@@ -69,6 +69,23 @@ query_record(struct client *client, uint32_t seq, const struct ulid *id,
 	return false;
 }
 
+/* The Run object, with what an answer to a submission has besides. */
+static void
+write_run(struct sup *sup, struct store_txn *txn, const struct run_record *rec,
+    const struct runjson_want *want, const struct query_submission *submission,
+    struct json_writer *w)
+{
+	json_write_begin_object(w);
+	runjson_write(sup, txn, rec, want, w);
+	if (submission != NULL)
+		json_put_bool(w, "deduplicated", submission->deduplicated);
+	if (submission != NULL && submission->mismatch)
+		json_put_bool(w, "paramsMismatch", true);
+	if (submission != NULL && submission->wait_ms > 0)
+		json_put_int64(w, "waitMs", submission->wait_ms);
+	json_write_end_object(w);
+}
+
 static void
 answer_run(struct client *client, uint32_t seq, const struct ulid *id,
     const struct runjson_want *want, const struct query_submission *submission)
@@ -87,17 +104,7 @@ answer_run(struct client *client, uint32_t seq, const struct ulid *id,
 		if (code == ERR_NONE) {
 			if (submission != NULL)
 				rec.mode = submission->mode;
-			json_write_begin_object(&w);
-			runjson_write(sup, txn, &rec, want, &w);
-			if (submission != NULL)
-				json_put_bool(&w, "deduplicated",
-				    submission->deduplicated);
-			if (submission != NULL && submission->mismatch)
-				json_put_bool(&w, "paramsMismatch", true);
-			if (submission != NULL && submission->wait_ms > 0)
-				json_put_int64(
-				    &w, "waitMs", submission->wait_ms);
-			json_write_end_object(&w);
+			write_run(sup, txn, &rec, want, submission, &w);
 		}
 		store_read_end(sup->store);
 	}
@@ -119,6 +126,20 @@ query_answer_run(struct client *client, uint32_t seq, const struct ulid *id,
 		want.max_bytes = submission->max_bytes;
 	}
 	answer_run(client, seq, id, &want, submission);
+}
+
+void
+query_answer_new(struct client *client, uint32_t seq,
+    const struct run_record *rec, const struct query_submission *submission)
+{
+	static const struct runjson_want brief = { .parts = RUNJSON_BRIEF };
+	struct json_writer w;
+	struct buf b;
+
+	buf_init(&b, REPLY_BYTES_MAX);
+	json_writer_init(&w, &b);
+	write_run(client_sup(client), NULL, rec, &brief, submission, &w);
+	reply_json(client, seq, &w, &b);
 }
 
 /* Is word one of the comma list's? */

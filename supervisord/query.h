@@ -45,5 +45,8 @@ struct query_submission {
 /* Answers with the run as committed; submission may be NULL. */
 void query_answer_run(struct client *, uint32_t seq, const struct ulid *,
     const struct query_submission *);
+/* Answers briefly with a run whose record was committed as it is here. */
+void query_answer_new(struct client *, uint32_t seq, const struct run_record *,
+    const struct query_submission *);
 
 #endif

@@ -28,7 +28,10 @@ struct runjson_want {
 	size_t max_bytes; /* cut to about this; 0: as long as it is stored */
 };
 
-/* The object's members, inside an object that is open. */
+/*
+ * The object's members, inside an object that is open. What is brief is in the
+ * record, and the transaction then may be NULL.
+ */
 void runjson_write(struct sup *, struct store_txn *, const struct run_record *,
     const struct runjson_want *, struct json_writer *);
 

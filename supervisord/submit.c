@@ -166,12 +166,16 @@ check_room(struct submission *s)
 static void
 make_trace_id(char ret[STORE_TRACE_CHARS + 1])
 {
+	static const char digits[] = "0123456789abcdef";
 	uint8_t random[STORE_TRACE_CHARS / 2];
 
+	ret[STORE_TRACE_CHARS] = '\0';
 	do {
 		arc4random_buf(random, sizeof(random));
-		for (size_t i = 0; i < sizeof(random); i++)
-			snprintf(ret + 2 * i, 3, "%02x", random[i]);
+		for (size_t i = 0; i < sizeof(random); i++) {
+			ret[2 * i] = digits[random[i] >> 4];
+			ret[2 * i + 1] = digits[random[i] & 15];
+		}
 	} while (!options_trace_valid(ret));
 }
 
@@ -275,17 +279,37 @@ submit_guard(struct store_txn *txn, struct change *c)
 
 /* Answers. */
 
-static void
-answer_now(struct watch *w, bool brief)
+static struct query_submission
+answer_how(const struct watch *w, bool brief)
 {
-	struct query_submission how = { .mode = w->mode,
+	return (struct query_submission){ .mode = w->mode,
 		.deduplicated = w->deduplicated,
 		.mismatch = w->mismatch,
 		.brief = brief,
 		.max_bytes = w->max_bytes,
 		.wait_ms = w->wait_ms };
+}
+
+static void
+answer_now(struct watch *w, bool brief)
+{
+	struct query_submission how = answer_how(w, brief);
 
 	query_answer_run(w->client, w->seq, &w->run, &how);
+	watch_free(&w);
+}
+
+/* To a submission that does not wait for the run's end. */
+static void
+answer_at_once(struct submission *s, struct watch *w, bool known)
+{
+	struct query_submission how = answer_how(w, true);
+
+	turn_answered(s->sup->turn, client_turn_mark(w->client));
+	if (known)
+		query_answer_run(w->client, w->seq, &w->run, &how);
+	else
+		query_answer_new(w->client, w->seq, &s->rec, &how);
 	watch_free(&w);
 }
 
@@ -304,7 +328,7 @@ submit_answer(struct submission *s, const struct ulid *run, bool known)
 {
 	struct sup *sup = s->sup;
 	struct watch *w = s->watch;
-	struct task *task = tasks_find(sup->tasks, run);
+	struct task *task;
 
 	if (w == NULL)
 		return;
@@ -314,9 +338,13 @@ submit_answer(struct submission *s, const struct ulid *run, bool known)
 	w->mismatch = known && s->mismatch;
 	if (w->mode == MODE_SYNC && s->no_wait)
 		w->wait_ms = sup->settings.syncTimeoutMs + SYNC_MARGIN_MS;
-	if (w->mode != MODE_SYNC || s->no_wait || task == NULL) {
-		turn_answered(sup->turn, client_turn_mark(w->client));
-		answer_now(w, w->mode != MODE_SYNC || s->no_wait);
+	if (w->mode != MODE_SYNC || s->no_wait) {
+		answer_at_once(s, w, known);
+		return;
+	}
+	task = tasks_find(sup->tasks, run);
+	if (task == NULL) {
+		answer_now(w, false);
 		return;
 	}
 	w->task = task;
