@@ -180,7 +180,7 @@ chan_new(struct event_base *base, int fd, enum ipc_dir receives,
 	c->ctx = ctx;
 	c->queue_limit = CHAN_QUEUE_BYTES;
 	buf_init(&c->out, packets ? LIMIT_PACKET_BYTES : LIMIT_FRAME_BYTES);
-	buf_init_secret(&c->in, c->out.max + 1);
+	buf_init_secret(&c->in, c->out.max + FRAME_HEAD);
 	error = chan_check_socket(c);
 	if (error == 0) {
 		c->kick = event_new(base, -1, 0, chan_kicked, c);

@@ -16,6 +16,8 @@
 /* A peer that does not read what chan_finish leaves has this long. */
 #define CHAN_FINISH_S 5
 
+#define FRAME_HEAD    4 /* of a message on a stream: its length */
+
 struct event;
 struct transport;
 
@@ -52,7 +54,7 @@ struct chan {
 	struct chan_peer peer;
 	size_t queue_limit;
 	struct buf out; /* one message being encoded */
-	struct buf in;  /* the one being delivered; outlives the transport */
+	struct buf in;  /* what is being delivered; outlives the transport */
 	uint32_t last_seq;
 	unsigned depth; /* event callbacks on the stack */
 	bool closed;    /* on_closed was called, or nobody wants it */

@@ -1,26 +1,29 @@
 /*
  * Frames over a stream socket: 4 bytes big-endian length, then one message.
- * Runs in the supervisor and in its clients; holds at most one frame of a peer.
+ * Runs in the supervisor and in its clients; what a peer sends is read into
+ * the chan's buffer and delivered from there, which holds one frame at most
+ * beyond what came along with it.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
 #include <event2/buffer.h>
-#include <event2/bufferevent.h>
 #include <event2/event.h>
 
 #include "ipc/chan_impl.h"
 
-#define FRAME_HEAD        4
 #define STREAM_TURN_BYTES (256 << 10)
+#define STREAM_READ_BYTES 2047 /* one less than the memory that buf takes */
 /* A frame buffer above this is given back after use. */
 #define STREAM_KEEP_BYTES (64 << 10)
 
 struct transport {
 	struct chan *c;
-	struct bufferevent *bev;
+	struct event *read, *write;
+	struct evbuffer *out;
 };
 
 static size_t
@@ -31,115 +34,150 @@ frame_len(const uint8_t head[FRAME_HEAD])
 }
 
 /*
- * Takes len bytes, which are there, and leaves nothing of them behind: a frame
- * may hold secrets of a client.
+ * Takes len bytes out and leaves nothing of them behind: a frame may hold
+ * secrets of a client.
  */
 static void
-stream_move(struct evbuffer *from, struct buf *to, size_t len)
+stream_discard(struct chan *c, size_t len)
 {
-	while (len > 0) {
-		struct evbuffer_iovec piece;
-		size_t n;
+	size_t left = c->in.len - len;
+	struct buf rest;
 
-		evbuffer_peek(from, -1, NULL, &piece, 1);
-		n = piece.iov_len < len ? piece.iov_len : len;
-		memcpy(to->data + to->len, piece.iov_base, n);
-		to->len += n;
-		explicit_bzero(piece.iov_base, n);
-		evbuffer_drain(from, n);
-		len -= n;
+	if (len == 0)
+		return;
+	if (c->in.cap > STREAM_KEEP_BYTES && left < STREAM_KEEP_BYTES) {
+		buf_init_secret(&rest, c->in.max);
+		if (buf_add(&rest, c->in.data + len, left)) {
+			buf_clear(&c->in);
+			c->in = rest;
+			return;
+		}
 	}
+	memmove(c->in.data, c->in.data + len, left);
+	explicit_bzero(c->in.data + left, len);
+	c->in.len = left;
 }
 
-/*
- * Takes a complete frame into c->in; false when there is none yet or the
- * connection was ended. The low watermark spares calls for every piece.
- */
+/* Is there a whole frame at this place? If its length is wrong, it ends all. */
 static bool
-stream_take(struct transport *t)
+stream_has_frame(struct chan *c, size_t at, size_t *ret_len)
 {
-	struct evbuffer *in = bufferevent_get_input(t->bev);
-	uint8_t head[FRAME_HEAD];
-	size_t len, have = evbuffer_get_length(in);
+	size_t len, have = c->in.len - at;
 
-	if (have < FRAME_HEAD) {
-		bufferevent_setwatermark(
-		    t->bev, EV_READ, 0, LIMIT_FRAME_BYTES + FRAME_HEAD);
+	if (have < FRAME_HEAD)
+		return false;
+	len = frame_len(c->in.data + at);
+	if (len == 0 || len > chan_message_max(c)) {
+		chan_break(
+		    c, len == 0 ? "an empty frame" : "the frame is too long");
 		return false;
 	}
-	evbuffer_copyout(in, head, sizeof(head));
-	len = frame_len(head);
-	if (len == 0 || len > chan_message_max(t->c)) {
-		chan_break(t->c,
-		    len == 0 ? "an empty frame" : "the frame is too long");
-		return false;
-	}
-	bufferevent_setwatermark(t->bev, EV_READ,
-	    have < FRAME_HEAD + len ? FRAME_HEAD + len : 0,
-	    LIMIT_FRAME_BYTES + FRAME_HEAD);
-	if (have < FRAME_HEAD + len)
-		return false;
-	buf_reset(&t->c->in);
-	if (buf_reserve(&t->c->in, len + 1) == NULL) {
-		chan_break(t->c, "no memory for a frame");
-		return false;
-	}
-	evbuffer_drain(in, FRAME_HEAD);
-	stream_move(in, &t->c->in, len);
-	return true;
+	*ret_len = len;
+	return have >= FRAME_HEAD + len;
 }
 
 static void
 stream_resume(struct transport *t)
 {
 	struct chan *c = t->c;
+	size_t at = 0, len;
 
-	while (chan_wants(c) && stream_take(t)) {
-		chan_deliver(c, c->in.data, c->in.len);
-		if (c->in.cap > STREAM_KEEP_BYTES)
-			buf_clear(&c->in);
-		else
-			buf_reset(&c->in);
+	while (chan_wants(c) && stream_has_frame(c, at, &len)) {
+		uint8_t *frame = c->in.data + at + FRAME_HEAD;
+		uint8_t next = frame[len]; /* buf has a byte to spare */
+
+		chan_deliver(c, frame, len);
+		frame[len] = next;
+		at += FRAME_HEAD + len;
 	}
+	stream_discard(c, at);
+}
+
+/* Room for what is missing of the first frame, or for some small ones. */
+static uint8_t *
+stream_room(struct chan *c, size_t *ret_len)
+{
+	size_t want = STREAM_READ_BYTES, len;
+	uint8_t *p;
+
+	if (c->in.len >= FRAME_HEAD)
+		want = FRAME_HEAD + frame_len(c->in.data) - c->in.len;
+	if (want > STREAM_TURN_BYTES)
+		want = STREAM_TURN_BYTES;
+	p = buf_reserve(&c->in, want);
+	if (p == NULL) {
+		chan_break(c, "no memory for a frame");
+		return NULL;
+	}
+	len = c->in.cap - c->in.len - 1;
+	if (len > c->in.max - c->in.len)
+		len = c->in.max - c->in.len;
+	*ret_len = len < STREAM_TURN_BYTES ? len : STREAM_TURN_BYTES;
+	return p;
 }
 
 static void
-stream_readable(struct bufferevent *bev, void *arg)
+stream_receive(struct transport *t)
+{
+	struct chan *c = t->c;
+	size_t len;
+	uint8_t *room = stream_room(c, &len);
+	ssize_t n;
+
+	if (room == NULL)
+		return;
+	n = recv(c->fd, room, len, 0);
+	if (n > 0) {
+		c->in.len += (size_t)n;
+		stream_resume(t);
+	} else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+		chan_break(c,
+		    c->in.len > 0 ? "closed by the peer within a message"
+				  : "closed by the peer");
+}
+
+static void
+stream_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct transport *t = arg;
 	struct chan *c = t->c;
 
 	chan_enter(c);
-	stream_resume(t);
+	stream_resume(t); /* what a pause has left */
+	if (chan_wants(c))
+		stream_receive(t);
 	chan_leave(c);
 }
 
 static void
-stream_writable(struct bufferevent *bev, void *arg)
+stream_writable(evutil_socket_t fd, short what, void *arg)
 {
 	struct transport *t = arg;
 	struct chan *c = t->c;
+	int n = evbuffer_write_atmost(t->out, fd, STREAM_TURN_BYTES);
 
+	if (n == -1 && (errno == EAGAIN || errno == EINTR))
+		return;
 	chan_enter(c);
-	chan_wrote(c);
-	chan_leave(c);
-}
-
-static void
-stream_event(struct bufferevent *bev, short what, void *arg)
-{
-	struct transport *t = arg;
-	struct chan *c = t->c;
-
-	chan_enter(c);
-	if ((what & BEV_EVENT_WRITING) != 0) {
-		bufferevent_disable(bev, EV_WRITE);
+	if (n == -1 || evbuffer_get_length(t->out) == 0)
+		event_del(t->write);
+	if (n == -1)
 		chan_mute(c);
-	} else if (evbuffer_get_length(bufferevent_get_input(bev)) > 0)
-		chan_break(c, "closed by the peer within a message");
 	else
-		chan_break(c, "closed by the peer");
+		chan_wrote(c);
 	chan_leave(c);
+}
+
+static void
+stream_close(struct transport *t)
+{
+	if (t->read != NULL)
+		event_free(t->read);
+	if (t->write != NULL)
+		event_free(t->write);
+	if (t->out != NULL)
+		evbuffer_free(t->out);
+	free(t);
 }
 
 static struct transport *
@@ -150,36 +188,21 @@ stream_open(struct chan *c, struct event_base *base, int fd)
 	if (t == NULL)
 		return NULL;
 	t->c = c;
-	t->bev = bufferevent_socket_new(base, fd, 0);
-	if (t->bev == NULL) {
-		free(t);
+	t->out = evbuffer_new();
+	t->read = event_new(base, fd, EV_READ | EV_PERSIST, stream_readable, t);
+	t->write =
+	    event_new(base, fd, EV_WRITE | EV_PERSIST, stream_writable, t);
+	if (t->out == NULL || t->read == NULL || t->write == NULL) {
+		stream_close(t);
 		return NULL;
 	}
-	bufferevent_setcb(
-	    t->bev, stream_readable, stream_writable, stream_event, t);
-	bufferevent_set_max_single_read(t->bev, STREAM_TURN_BYTES);
-	bufferevent_set_max_single_write(t->bev, STREAM_TURN_BYTES);
-	bufferevent_setwatermark(
-	    t->bev, EV_READ, 0, LIMIT_FRAME_BYTES + FRAME_HEAD);
-	/* Every write is reported: how empty is enough is chan's business. */
-	bufferevent_setwatermark(t->bev, EV_WRITE, SIZE_MAX, 0);
-	bufferevent_enable(t->bev, EV_WRITE);
 	return t;
-}
-
-static void
-stream_close(struct transport *t)
-{
-	/* Freeing is deferred, while the descriptor is closed at once. */
-	bufferevent_disable(t->bev, EV_READ | EV_WRITE);
-	bufferevent_free(t->bev);
-	free(t);
 }
 
 static size_t
 stream_queued(const struct transport *t)
 {
-	return evbuffer_get_length(bufferevent_get_output(t->bev));
+	return evbuffer_get_length(t->out);
 }
 
 /*
@@ -190,8 +213,7 @@ static size_t
 stream_send(struct transport *t, struct iovec iov[2])
 {
 	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2 };
-	ssize_t n = sendmsg(
-	    bufferevent_getfd(t->bev), &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+	ssize_t n = sendmsg(t->c->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
 
 	return n < 0 ? 0 : (size_t)n;
 }
@@ -200,19 +222,18 @@ stream_send(struct transport *t, struct iovec iov[2])
 static bool
 stream_queue(struct transport *t, const struct iovec iov[2], size_t sent)
 {
-	struct evbuffer *out = bufferevent_get_output(t->bev);
-
-	if (evbuffer_expand(out, iov[0].iov_len + iov[1].iov_len - sent) == -1)
+	if (evbuffer_expand(t->out, iov[0].iov_len + iov[1].iov_len - sent) ==
+	    -1)
 		return false;
 	for (int i = 0; i < 2; i++) {
 		size_t n = sent < iov[i].iov_len ? sent : iov[i].iov_len;
 
 		sent -= n;
-		if (evbuffer_add(out, (uint8_t *)iov[i].iov_base + n,
+		if (evbuffer_add(t->out, (uint8_t *)iov[i].iov_base + n,
 			iov[i].iov_len - n) != 0)
 			return false;
 	}
-	return true;
+	return event_add(t->write, NULL) == 0;
 }
 
 static bool
@@ -230,7 +251,7 @@ stream_push(struct transport *t, const uint8_t *bytes, size_t len, bool now)
 		return true;
 	/* A message that was begun and cannot be finished ends it all. */
 	if (sent > 0)
-		shutdown(bufferevent_getfd(t->bev), SHUT_RDWR);
+		shutdown(t->c->fd, SHUT_RDWR);
 	return false;
 }
 
@@ -238,9 +259,9 @@ static void
 stream_read_on(struct transport *t, bool on)
 {
 	if (on)
-		bufferevent_enable(t->bev, EV_READ);
+		event_add(t->read, NULL);
 	else
-		bufferevent_disable(t->bev, EV_READ);
+		event_del(t->read);
 }
 
 const struct chan_transport chan_stream = {
