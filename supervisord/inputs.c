@@ -43,6 +43,41 @@ document_read(const void *json, size_t len, size_t max, const char *name,
 	    name, error.message, error.line, error.column);
 }
 
+/* The document borrows the text: a copy would have to be wiped. */
+static bool
+inputs_parse(struct inputs *in, struct refusal *r)
+{
+	json_doc_free(&in->doc);
+	return document_read(in->text.data, in->text.len, LIMIT_INPUT_BYTES,
+	    "inputs", JSON_BORROW, &in->doc, r);
+}
+
+/* All members but one. */
+static bool
+write_without(struct json_val root, const char *name, struct buf *out)
+{
+	struct json_writer w;
+	struct json_iter it;
+
+	json_writer_init(&w, out);
+	json_write_begin_object(&w);
+	for (it = json_iter(root); json_iter_next(&it);) {
+		char *key;
+		size_t len;
+
+		if (json_str_eq(it.key, name))
+			continue;
+		key = json_str_dup(it.key, &len);
+		if (key == NULL)
+			return false;
+		json_write_keyn(&w, key, len);
+		json_write_val(&w, it.val);
+		free(key);
+	}
+	json_write_end_object(&w);
+	return json_writer_finish(&w);
+}
+
 /*
  * inputs.trace_id is the caller's trace id, no input of the template: it is
  * taken out, and used when it is a valid one.
@@ -50,38 +85,25 @@ document_read(const void *json, size_t len, size_t max, const char *name,
 static bool
 take_trace_id(struct inputs *in, struct options *o, struct refusal *r)
 {
-	struct json_val root = json_root(in->doc);
+	struct json_val id = json_obj_get(json_root(in->doc), "trace_id");
 	char text[STORE_TRACE_CHARS + 1];
-	struct json_writer w;
-	struct json_iter it;
+	struct buf rest;
 
-	json_writer_init(&w, &in->text);
-	json_write_begin_object(&w);
-	for (it = json_iter(root); json_iter_next(&it);) {
-		char *key;
-		size_t len;
-
-		if (json_str_eq(it.key, "trace_id")) {
-			if (o->trace_id[0] == '\0' &&
-			    json_str_copy(it.val, text, sizeof(text)) &&
-			    options_trace_valid(text))
-				strlcpy(o->trace_id, text, sizeof(o->trace_id));
-			continue;
-		}
-		key = json_str_dup(it.key, &len);
-		if (key == NULL)
-			return refuse(r, ERR_INTERNAL, "no memory");
-		json_write_keyn(&w, key, len);
-		json_write_val(&w, it.val);
-		free(key);
+	if (json_is_missing(id))
+		return true;
+	if (o->trace_id[0] == '\0' && json_str_copy(id, text, sizeof(text)) &&
+	    options_trace_valid(text))
+		strlcpy(o->trace_id, text, sizeof(o->trace_id));
+	buf_init_secret(&rest, LIMIT_INPUT_BYTES);
+	if (!write_without(json_root(in->doc), "trace_id", &rest)) {
+		buf_clear(&rest);
+		return refuse(r, ERR_INTERNAL, "no memory");
 	}
-	json_write_end_object(&w);
-	return json_writer_finish(&w) ||
-	    refuse(r, ERR_INVALID_PARAMETER, "/inputs: more than %u bytes",
-		LIMIT_INPUT_BYTES);
+	buf_clear(&in->text);
+	in->text = rest;
+	return inputs_parse(in, r);
 }
 
-/* Both documents borrow their bytes: a copy would have to be wiped. */
 bool
 inputs_read(struct inputs *in, const struct template *t, const void *json,
     size_t len, struct options *o, struct refusal *r)
@@ -89,17 +111,14 @@ inputs_read(struct inputs *in, const struct template *t, const void *json,
 	struct schema_error error;
 	char text[sizeof(r->message)];
 
-	if (!document_read(json, len, LIMIT_INPUT_BYTES, "inputs", JSON_BORROW,
-		&in->doc, r))
+	if (!buf_add(&in->text, json, len))
+		return refuse(r, ERR_INTERNAL, "no memory");
+	if (!inputs_parse(in, r))
 		return false;
 	if (!json_is_object(json_root(in->doc)))
 		return refuse(
 		    r, ERR_INVALID_PARAMETER, "/inputs: expected an object");
 	if (!take_trace_id(in, o, r))
-		return false;
-	json_doc_free(&in->doc);
-	if (!document_read(in->text.data, in->text.len, LIMIT_INPUT_BYTES,
-		"inputs", JSON_BORROW, &in->doc, r))
 		return false;
 	if (!secrets_check(t->inputs, json_root(in->doc), r))
 		return false;
