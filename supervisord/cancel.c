@@ -58,7 +58,7 @@ cancel_run(struct client *client, uint32_t seq, const struct ipc_params *p)
 	}
 	log_info("%s: cancel asked for by uid %u", task->name,
 	    (unsigned)client_uid(client));
-	task_cancel(task);
+	task_cancel(task, (int64_t)client_uid(client));
 }
 
 void

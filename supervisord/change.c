@@ -2,6 +2,8 @@
  * Writes of supervisord about runs. The function that runs in the transaction
  * can be run again, so it only reads the change and sets sequence numbers.
  */
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,6 +106,25 @@ change_doc(struct change *c, enum run_doc doc, struct buf *b)
 	c->docs[doc].bytes = bytes;
 	c->docs[doc].len = len;
 	return true;
+}
+
+void
+change_audit(struct change *c, int64_t actor, enum audit_action action,
+    const char *fmt, ...)
+{
+	struct change_audit *a;
+	va_list ap;
+
+	ASSERT(c->naudits < CHANGE_AUDITS);
+	a = &c->audits[c->naudits++];
+	va_start(ap, fmt);
+	vsnprintf(a->text, sizeof(a->text), fmt, ap);
+	va_end(ap);
+	a->entry = (struct audit_entry){ .time_ms = clock_stamp_ms(),
+		.actor = actor,
+		.action = action,
+		.run = c->rec.id,
+		.detail = a->text };
 }
 
 static bool
@@ -279,6 +300,16 @@ change_write_session(struct store_txn *txn, const struct change *c)
 }
 
 static int
+change_write_audits(struct store_txn *txn, const struct change *c)
+{
+	int err = STORE_OK;
+
+	for (size_t i = 0; err == STORE_OK && i < c->naudits; i++)
+		err = audit_append(txn, &c->audits[i].entry);
+	return err;
+}
+
+static int
 change_write(struct store_txn *txn, void *arg)
 {
 	struct change *c = arg;
@@ -296,6 +327,8 @@ change_write(struct store_txn *txn, void *arg)
 		err = change_write_artifacts(txn, c);
 	if (err == STORE_OK)
 		err = change_write_events(txn, c);
+	if (err == STORE_OK)
+		err = change_write_audits(txn, c);
 	return err;
 }
 

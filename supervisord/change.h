@@ -12,13 +12,16 @@
 
 #include "common/buf.h"
 #include "storage/artifact.h"
+#include "storage/audit.h"
 #include "storage/event.h"
 #include "storage/idem.h"
 #include "storage/journal.h"
 #include "storage/run.h"
 
-#define CHANGE_EVENTS    16
-#define CHANGE_ARTIFACTS 12
+#define CHANGE_EVENTS     16
+#define CHANGE_ARTIFACTS  12
+#define CHANGE_AUDITS     2
+#define CHANGE_AUDIT_TEXT 160
 
 struct sup;
 
@@ -28,6 +31,11 @@ struct change_event {
 	uint8_t *doc;
 	size_t len;
 	uint64_t seq; /* after the commit */
+};
+
+struct change_audit {
+	struct audit_entry entry;
+	char text[CHANGE_AUDIT_TEXT];
 };
 
 struct change_artifact {
@@ -66,6 +74,8 @@ struct change {
 		uint8_t *bytes;
 		size_t len;
 	} docs[RUN_DOC__MAX];
+	struct change_audit audits[CHANGE_AUDITS];
+	size_t naudits;
 	struct journal_row *journal;       /* with bytes of its own, or NULL */
 	struct collect_row *collect;       /* likewise */
 	struct change_artifact *artifacts; /* few changes have any */
@@ -94,6 +104,9 @@ bool change_doc(struct change *, enum run_doc, struct buf *);
  */
 enum store_err change_artifact(struct change *, enum artifact_kind,
     const char *mime, const char *name, struct artifact_writer **);
+/* A row of the audit log about the run. */
+void change_audit(struct change *, int64_t actor, enum audit_action,
+    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 /* Copies. */
 bool change_journal(struct change *, const struct journal_row *);
 bool change_collect(struct change *, const struct collect_row *);

@@ -195,6 +195,16 @@ client_may_see(const struct client *c, uint32_t uid)
 	return c->uid == uid || client_sees_all(c);
 }
 
+bool
+client_reads_first(struct client *c, const struct ulid *artifact)
+{
+	for (unsigned i = 0; i < CLIENT_READS; i++)
+		if (memcmp(&c->read[i], artifact, sizeof(*artifact)) == 0)
+			return false;
+	c->read[c->nread++ % CLIENT_READS] = *artifact;
+	return true;
+}
+
 struct watch_list *
 client_watches(struct client *c)
 {

@@ -40,6 +40,11 @@ bool client_may_command(const struct client *);
 bool client_sees_all(const struct client *);
 /* May it see what belongs to that uid? */
 bool client_may_see(const struct client *, uint32_t uid);
+/*
+ * Has it not read this artifact before, or other ones so many since? The next
+ * time it has.
+ */
+bool client_reads_first(struct client *, const struct ulid *artifact);
 struct watch_list *client_watches(struct client *);
 /* Its mark for turn_answered(). */
 uint64_t *client_turn_mark(struct client *);

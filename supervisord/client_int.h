@@ -10,9 +10,12 @@
 #include <sys/queue.h>
 #include <sys/types.h>
 
+#include "common/ulid.h"
 #include "ipc/chan.h"
 #include "supervisord/client.h"
 #include "supervisord/share.h"
+
+#define CLIENT_READS 16
 
 struct evconnlistener;
 struct event;
@@ -42,6 +45,8 @@ struct client {
 	bool over;           /* its user's share: hello is refused */
 	size_t queued;       /* as counted last: what is unread, or more */
 	uint64_t turn_mark;  /* for turn.h */
+	struct ulid read[CLIENT_READS]; /* artifacts, as the audit log knows */
+	unsigned nread;
 	bool doomed;
 	char name[65];
 };

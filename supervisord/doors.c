@@ -14,6 +14,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "supervisord/auditlog.h"
 #include "supervisord/client_int.h"
 #include "supervisord/sup.h"
 
@@ -146,9 +147,12 @@ door_on_accept(struct evconnlistener *l, evutil_socket_t fd,
 
 	if (c == NULL)
 		return;
-	if (!client_is_welcome(c))
+	if (!client_is_welcome(c)) {
+		auditlog_tell_often(d->all->sup, (int64_t)c->uid,
+		    AUDIT_ACCESS_REFUSE, NULL, "connection to the %s socket",
+		    d->admin ? "admin" : "client");
 		client_drop(c, "this uid is not served");
-	else if (!client_count_share(c) || !client_await_hello(c))
+	} else if (!client_count_share(c) || !client_await_hello(c))
 		client_drop(c, "no memory");
 	else if (c->over && !client_may_be_told(c))
 		client_doom(c);

@@ -6,7 +6,9 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "storage/audit.h"
 #include "storage/store.h"
+#include "supervisord/auditlog.h"
 #include "supervisord/client.h"
 #include "supervisord/drain.h"
 #include "supervisord/reply.h"
@@ -62,8 +64,13 @@ static int
 drain_write(struct store_txn *txn, void *arg)
 {
 	const struct order *o = arg;
+	struct audit_entry e = { .time_ms = clock_stamp_ms(),
+		.actor = (int64_t)o->uid,
+		.action = o->drained_ms != 0 ? AUDIT_SERVICE_DRAIN
+					     : AUDIT_SERVICE_RESUME };
+	int err = store_number_put(txn, DRAINED, o->drained_ms);
 
-	return store_number_put(txn, DRAINED, o->drained_ms);
+	return err == STORE_OK ? audit_append(txn, &e) : err;
 }
 
 static void
@@ -99,6 +106,9 @@ drain_order(struct client *client, uint32_t seq, int64_t drained_ms)
 	struct order *o;
 
 	if (!client_may_command(client)) {
+		auditlog_tell_often(client_sup(client),
+		    (int64_t)client_uid(client), AUDIT_ACCESS_REFUSE, NULL,
+		    "%s", drained_ms != 0 ? "drain" : "resume");
 		reply_error(client, seq, ERR_TRUST_LEVEL_NOT_ALLOWED, NULL,
 		    "only root and the user the service runs as may do this");
 		return;

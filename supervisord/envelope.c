@@ -306,6 +306,7 @@ envelope_terminal(struct task *t, const struct outcome *o,
 	c->session = session_of(t);
 	c->session_expires_ms = rec->ended_ms + s->sessionTtlMs;
 	c->artifacts_expire_ms = rec->ended_ms + s->artifactTtlMs;
+	task_audit_end(t, c);
 	return (o->code != ERR_NONE || put_result(t, items, envelope, c)) &&
 	    put_event(t, o, items, c) && put_documents(t, o, c);
 }

@@ -6,6 +6,10 @@ supervisord_libsupervisord_a_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS) \
 supervisord_libsupervisord_a_SOURCES = \
 	supervisord/assembly.c \
 	supervisord/assembly.h \
+	supervisord/auditcall.c \
+	supervisord/auditcall.h \
+	supervisord/auditlog.c \
+	supervisord/auditlog.h \
 	supervisord/begin.c \
 	supervisord/begin.h \
 	supervisord/cancel.c \

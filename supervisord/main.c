@@ -24,6 +24,7 @@
 #include "launch/launch.h"
 #include "storage/store.h"
 #include "storage/sweep.h"
+#include "supervisord/auditlog.h"
 #include "supervisord/cells.h"
 #include "supervisord/client.h"
 #include "supervisord/describe.h"
@@ -48,6 +49,7 @@
 #define FD_WANTED     (65536 + FD_RESERVE)
 #define STOP_GRACE_MS 3000
 #define STORE_RESERVE (1u << 20)
+#define LAST_COMMITS  4
 #define EXIT_USAGE    64
 
 struct program {
@@ -244,6 +246,7 @@ serve(struct sup *sup)
 	spares_pump(sup);
 	sweep_arm(sup->sweep);
 	idle_look(sup->idle);
+	auditlog_start(sup);
 	log_info("serving, epoch %u", store_epoch(sup->store));
 }
 
@@ -282,6 +285,7 @@ make_parts(struct program *p)
 	sup->tasks = tasks_new(sup);
 	sup->sweep = sweep_new(sup);
 	sup->idle = idle_new(sup, on_unneeded);
+	sup->auditlog = auditlog_new(sup);
 	sup->clients = clients_new(sup);
 	sup->cells = cells_new(sup);
 	sup->sessions = sup->cells == NULL ? NULL : sessions_new(sup);
@@ -297,9 +301,10 @@ make_parts(struct program *p)
 	p->sigint = evsignal_new(sup->base, SIGINT, on_signal, sup);
 	if (sup->registry == NULL || sup->tasks == NULL || sup->sweep == NULL ||
 	    sup->sessions == NULL || sup->idle == NULL ||
-	    sup->clients == NULL || sup->link == NULL || sup->cells == NULL ||
-	    sup->spares == NULL || sup->egress == NULL || p->give_up == NULL ||
-	    p->sigterm == NULL || p->sigint == NULL)
+	    sup->auditlog == NULL || sup->clients == NULL ||
+	    sup->link == NULL || sup->cells == NULL || sup->spares == NULL ||
+	    sup->egress == NULL || p->give_up == NULL || p->sigterm == NULL ||
+	    p->sigint == NULL)
 		return false;
 	evsignal_add(p->sigterm, NULL);
 	evsignal_add(p->sigint, NULL);
@@ -312,9 +317,15 @@ free_parts(struct program *p)
 {
 	struct sup *sup = &p->sup;
 
-	/* What the last turn left: items that waited for company. */
-	if (store_pending(sup->store))
-		(void)store_commit(sup->store, clock_stamp_ms());
+	auditlog_stop(sup);
+	/*
+	 * Also what the last turn left: items that waited for company; and then
+	 * what the ends of these have to tell.
+	 */
+	for (int i = 0; i < LAST_COMMITS && store_pending(sup->store); i++)
+		if (store_commit(sup->store, clock_stamp_ms()) != STORE_OK)
+			break;
+	auditlog_note(sup);
 	clients_free(&sup->clients);
 	store_free(&sup->store);
 	tasks_free(&sup->tasks);
@@ -323,6 +334,7 @@ free_parts(struct program *p)
 	spares_free(&sup->spares);
 	cells_free(&sup->cells);
 	sweep_free(&sup->sweep);
+	auditlog_free(&sup->auditlog);
 	idle_free(&sup->idle);
 	link_free(&sup->link);
 	egress_free(&sup->egress);

@@ -10,6 +10,8 @@
 #include <event2/event.h>
 
 #include "ipc/chan.h"
+#include "supervisord/auditcall.h"
+#include "supervisord/auditlog.h"
 #include "supervisord/cancel.h"
 #include "supervisord/check.h"
 #include "supervisord/client_int.h"
@@ -27,6 +29,8 @@ refuse_share(struct client *c, uint32_t seq)
 {
 	char why[160];
 
+	auditlog_tell_often(client_sup(c), (int64_t)c->uid, AUDIT_ACCESS_REFUSE,
+	    NULL, "too many connections");
 	snprintf(why, sizeof(why),
 	    "uid %u has all connections a user may have at once (the setting"
 	    " maxClientsPerUid): %zu with this one",
@@ -105,6 +109,8 @@ static method_fn *const methods[MSG__MAX] = {
 	[MSG_TEMPLATE_CHECK] = check_template,
 	[MSG_SERVICE_DRAIN] = drain_start,
 	[MSG_SERVICE_RESUME] = drain_end,
+	[MSG_AUDIT_LIST] = auditcall_list,
+	[MSG_AUDIT_VERIFY] = auditcall_verify,
 };
 
 void
@@ -127,6 +133,11 @@ methods_refuse(struct client *c, const struct ipc_msg *msg, const char *reason)
 	bool named = known && msg->params.v[F_RUN_ID].set &&
 	    id_parse("run_", ipc_str(&msg->params, F_RUN_ID), &id);
 
+	if (known && !client_is_admin(c) &&
+	    (msg_row(msg->params.msg)->flags & IPC_ADMIN_ONLY) != 0)
+		auditlog_tell_often(client_sup(c), (int64_t)c->uid,
+		    AUDIT_ACCESS_REFUSE, NULL, "%s",
+		    msg_row(msg->params.msg)->name);
 	reply_error(c, msg->seq,
 	    known ? ERR_INVALID_PARAMETER : ERR_UNKNOWN_METHOD,
 	    named ? &id : NULL, reason);

@@ -8,6 +8,7 @@
 
 #include "common/clock.h"
 #include "storage/store.h"
+#include "supervisord/auditlog.h"
 #include "supervisord/client.h"
 #include "supervisord/query.h"
 #include "supervisord/registry.h"
@@ -35,10 +36,14 @@ find_record(struct client *client, struct store_txn *txn, const struct ulid *id,
 	int err = run_get(txn, id, ret_rec);
 
 	if (err == STORE_NOT_FOUND ||
-	    (err == STORE_OK &&
-		(!client_may_see(client, ret_rec->uid) ||
-		    run_record_expired(ret_rec, clock_stamp_ms()))))
+	    (err == STORE_OK && run_record_expired(ret_rec, clock_stamp_ms())))
 		return ERR_RUN_NOT_FOUND;
+	if (err == STORE_OK && !client_may_see(client, ret_rec->uid)) {
+		auditlog_tell_often(client_sup(client),
+		    (int64_t)client_uid(client), AUDIT_ACCESS_REFUSE, id,
+		    "run of uid %u", (unsigned)ret_rec->uid);
+		return ERR_RUN_NOT_FOUND;
+	}
 	return err == STORE_OK ? ERR_NONE : ERR_STORAGE_ERROR;
 }
 
@@ -277,6 +282,8 @@ query_whose(struct client *client, const struct ipc_params *p, bool *ret_by_uid,
 	*ret_uid = (uint32_t)uid;
 	if (client_may_see(client, *ret_uid))
 		return true;
+	auditlog_tell_often(client_sup(client), own, AUDIT_ACCESS_REFUSE, NULL,
+	    "list of uid %u", (unsigned)*ret_uid);
 	return refuse(r, ERR_INVALID_PARAMETER,
 	    "uid: what is another user's is root's and administrators' to see");
 }

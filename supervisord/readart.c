@@ -11,6 +11,7 @@
 #include "model/limits.h"
 #include "storage/artifact.h"
 #include "storage/store.h"
+#include "supervisord/auditlog.h"
 #include "supervisord/client.h"
 #include "model/mime.h"
 #include "supervisord/query.h"
@@ -112,8 +113,13 @@ chunk_find(struct client *client, struct store_txn *txn, const char *name,
 
 	if (id_parse("art_", name, &id))
 		err = artifact_get_live(txn, &id, clock_stamp_ms(), &c->row);
-	if (err == STORE_NOT_FOUND ||
-	    (err == STORE_OK && !client_may_see(client, c->row.uid)))
+	if (err == STORE_OK && !client_may_see(client, c->row.uid)) {
+		auditlog_tell_often(client_sup(client),
+		    (int64_t)client_uid(client), AUDIT_ACCESS_REFUSE,
+		    &c->row.run, "artifact of uid %u", (unsigned)c->row.uid);
+		err = STORE_NOT_FOUND;
+	}
+	if (err == STORE_NOT_FOUND)
 		return refuse(
 		    r, ERR_ARTIFACT_NOT_FOUND, "there is no such artifact");
 	if (err != STORE_OK)
@@ -156,6 +162,19 @@ chunk_answer(
 	reply_json(client, seq, &w, &b);
 }
 
+static void
+chunk_tell(struct client *client, const struct chunk *c)
+{
+	char name[ID_CHARS + 1];
+
+	if (!client_reads_first(client, &c->row.id))
+		return;
+	id_format("art_", &c->row.id, name);
+	auditlog_tell(client_sup(client), (int64_t)client_uid(client),
+	    AUDIT_ARTIFACT_READ, &c->row.run, "%s, %s", name,
+	    artifact_kind_name(c->row.kind));
+}
+
 void
 readart_get(struct client *client, uint32_t seq, const struct ipc_params *p)
 {
@@ -183,10 +202,12 @@ readart_get(struct client *client, uint32_t seq, const struct ipc_params *p)
 	store_read_end(sup->store);
 	if (good && text)
 		good = chunk_fit_text(&c, limit, &refusal);
-	if (good)
+	if (good) {
+		chunk_tell(client, &c);
 		chunk_answer(client, seq, &c, text);
-	else
+	} else {
 		reply_error(client, seq, refusal.code, NULL, refusal.message);
+	}
 	free(c.bytes);
 }
 

@@ -3,6 +3,8 @@
  * looked up whenever they are needed; what has taken them over is told here.
  */
 #include "common/log.h"
+#include "storage/audit.h"
+#include "supervisord/auditlog.h"
 #include "supervisord/client.h"
 #include "supervisord/idle.h"
 #include "supervisord/reload.h"
@@ -45,5 +47,8 @@ reload_setting(void *arg, const char *name, const char *value)
 	/* Artifacts may hold less. */
 	sweep_arm(sup->sweep);
 	spares_pump(sup);
+	auditlog_tell(sup, AUDIT_SERVICE, AUDIT_SETTINGS_RELOAD, NULL,
+	    "%s = %s", name, value);
+	auditlog_reload(sup);
 	log_debug("setting %s: %s taken over", name, value);
 }

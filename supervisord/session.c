@@ -373,8 +373,8 @@ session_end(
 }
 
 void
-session_empty(
-    struct sup *sup, const struct ulid *id, void (*emptied)(void *), void *arg)
+session_empty(struct sup *sup, const struct ulid *id, int64_t actor,
+    void (*emptied)(void *), void *arg)
 {
 	struct session_use *u = use_find(sup, id);
 	struct task *t, *next;
@@ -385,7 +385,7 @@ session_empty(
 		return;
 	}
 	TAILQ_FOREACH_SAFE(t, &u->tasks, by_session, next)
-		task_cancel(t);
+		task_cancel(t, actor);
 }
 
 /* All of them. */

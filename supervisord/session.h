@@ -57,9 +57,9 @@ void session_end(
 void session_bound(struct sup *, uint32_t uid, const struct ulid *made);
 /*
  * Cancels the runs that use the session or wait for it; emptied is called when
- * there is none any more: at once, when there is none.
+ * there is none any more: at once, when there is none. actor: who wants it.
  */
-void session_empty(
-    struct sup *, const struct ulid *, void (*emptied)(void *arg), void *arg);
+void session_empty(struct sup *, const struct ulid *, int64_t actor,
+    void (*emptied)(void *arg), void *arg);
 
 #endif

@@ -8,8 +8,10 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "storage/audit.h"
 #include "storage/session.h"
 #include "storage/store.h"
+#include "supervisord/auditlog.h"
 #include "supervisord/client.h"
 #include "supervisord/query.h"
 #include "supervisord/reply.h"
@@ -196,8 +198,13 @@ static int
 closing_write(struct store_txn *txn, void *arg)
 {
 	const struct closing *c = arg;
+	struct audit_entry e = { .time_ms = clock_stamp_ms(),
+		.actor = (int64_t)c->uid,
+		.action = AUDIT_SESSION_CLOSE,
+		.detail = c->name };
+	int err = session_delete_idle(txn, &c->id);
 
-	return session_delete_idle(txn, &c->id);
+	return err == STORE_OK ? audit_append(txn, &e) : err;
 }
 
 static void closing_empty(void *arg);
@@ -220,7 +227,8 @@ closing_written(void *arg, int err)
 	session_look(c->sup, &c->id, &view);
 	/* One was submitted meanwhile. */
 	if (err == STORE_EXISTS && c->force && (view.busy || view.waiting > 0))
-		session_empty(c->sup, &c->id, closing_empty, c);
+		session_empty(
+		    c->sup, &c->id, (int64_t)c->uid, closing_empty, c);
 	else if (err == STORE_EXISTS)
 		closing_fail(c, ERR_SESSION_IN_USE,
 		    "a run uses the session or waits for it; force cancels"
@@ -253,10 +261,18 @@ closing_find(struct client *client, const struct ulid *id)
 		return false;
 	err = session_get(txn, id, &rec);
 	store_read_end(sup->store);
+	if (err == STORE_OK && session_record_expired(&rec, clock_stamp_ms()))
+		return false;
+	if (err == STORE_OK &&
+	    (!client_may_see(client, rec.uid) ||
+		!session_record_for(&rec, client_trust(client)))) {
+		auditlog_tell_often(sup, (int64_t)client_uid(client),
+		    AUDIT_ACCESS_REFUSE, NULL, "session of uid %u",
+		    (unsigned)rec.uid);
+		return false;
+	}
 	if (err == STORE_OK)
-		return client_may_see(client, rec.uid) &&
-		    session_record_for(&rec, client_trust(client)) &&
-		    !session_record_expired(&rec, clock_stamp_ms());
+		return true;
 	/* One that cannot be read: for those who may close any. */
 	return err != STORE_NOT_FOUND && client_may_command(client);
 }
@@ -290,7 +306,7 @@ session_call_close(
 	c->uid = client_uid(client);
 	c->force = ipc_bool(p, F_FORCE, false);
 	if (c->force)
-		session_empty(c->sup, &id, closing_empty, c);
+		session_empty(c->sup, &id, (int64_t)c->uid, closing_empty, c);
 	else
 		closing_empty(c);
 }

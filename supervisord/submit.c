@@ -13,6 +13,7 @@
 #include "storage/idem.h"
 #include "storage/session.h"
 #include "storage/store.h"
+#include "supervisord/auditlog.h"
 #include "supervisord/change.h"
 #include "supervisord/client.h"
 #include "supervisord/options.h"
@@ -365,9 +366,19 @@ submit_end(struct task *task)
 			answer_now(w, false);
 }
 
+/* What a client sent is not in it, but for the id of a template that exists. */
+static void
+submit_audit_refusal(const struct submission *s, uid_t uid, enum err_code code)
+{
+	auditlog_tell_often(s->sup, (int64_t)uid, AUDIT_RUN_REFUSE, NULL,
+	    "%s%s%s", err_name(code), s->template == NULL ? "" : ", ",
+	    s->template == NULL ? "" : s->template->id);
+}
+
 static void
 submit_reject(struct submission *s, enum err_code code, const char *message)
 {
+	submit_audit_refusal(s, s->rec.uid, code);
 	if (s->watch == NULL)
 		return;
 	reply_error(s->watch->client, s->watch->seq, code, NULL, message);
@@ -402,6 +413,9 @@ submit_done(struct sup *sup, struct change *c, int err)
 		submit_answer(s, &s->rec.id, false);
 		tasks_pump(sup->tasks);
 	} else if (err == GUARD_KNOWN) {
+		auditlog_tell_often(sup, s->rec.uid, AUDIT_RUN_REPEAT,
+		    &s->known, "%s%s", s->rec.template_id,
+		    s->mismatch ? ", with other parameters" : "");
 		submit_answer(s, &s->known, true);
 	} else if (err == GUARD_REFUSED) {
 		submit_reject(s, s->refusal.code, s->refusal.message);
@@ -445,6 +459,10 @@ submit_write(struct submission *s)
 		change_free(&c);
 		return false;
 	}
+	change_audit(c, s->rec.uid, AUDIT_RUN_SUBMIT, "%s %s, %s, %s%s",
+	    s->rec.template_id, s->rec.template_version,
+	    run_mode_name(s->rec.mode), trust_level_name(s->rec.trust),
+	    s->lent ? ", in a session" : "");
 	c->guard = submit_guard;
 	tasks_reserve(s->sup->tasks);
 	if (turn_gathers(s->sup->turn))
@@ -469,6 +487,7 @@ submit_run(struct client *client, uint32_t seq, const struct ipc_params *p)
 	if (!check_template(s, client_trust(client), p) ||
 	    !check_options(s, p) || !check_inputs(s, p) ||
 	    !make_record(s, client_uid(client)) || !seal_inputs(s)) {
+		submit_audit_refusal(s, client_uid(client), s->refusal.code);
 		reply_error(
 		    client, seq, s->refusal.code, NULL, s->refusal.message);
 		submission_free(&s);

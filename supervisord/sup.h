@@ -26,6 +26,7 @@ struct sup {
 	struct sessions *sessions;
 	struct sweep *sweep;
 	struct idle *idle;
+	struct auditlog *auditlog;
 	struct clients *clients;
 	const char *state_dir;
 	int64_t started_mono_ms;

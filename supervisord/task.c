@@ -118,6 +118,8 @@ task_intent_written(struct sup *sup, struct change *c, int err)
 {
 	struct task *t = tasks_find(sup->tasks, &c->rec.id);
 
+	if (t != NULL && err == STORE_OK)
+		t->cancel_told = true;
 	if (t == NULL || t->stage == TASK_SETTLING)
 		return false;
 	if (err != STORE_OK)
@@ -146,16 +148,34 @@ task_intend(struct task *t, enum run_intent intent)
 		return;
 	}
 	c = change_new(t->sup, &t->rec, CHANGE_UPDATE);
-	if (c != NULL)
-		change_commit(c, task_intent_written, NULL);
-	else
+	if (c == NULL) {
 		task_stop(t, "cancel");
+		return;
+	}
+	if (intent == INTENT_CANCEL)
+		change_audit(c, t->canceler, AUDIT_RUN_CANCEL, "while active");
+	change_commit(c, task_intent_written, NULL);
 }
 
 void
-task_cancel(struct task *t)
+task_cancel(struct task *t, int64_t actor)
 {
+	if (t->rec.intent == INTENT_NONE)
+		t->canceler = actor;
 	task_intend(t, INTENT_CANCEL);
+}
+
+void
+task_audit_end(const struct task *t, struct change *c)
+{
+	const struct run_record *rec = &t->rec;
+
+	c->naudits = 0;
+	if (rec->intent == INTENT_CANCEL && !t->cancel_told)
+		change_audit(c, t->canceler, AUDIT_RUN_CANCEL, "while queued");
+	change_audit(c, AUDIT_SERVICE, AUDIT_RUN_END, "%s%s%s",
+	    run_status_name(rec->status),
+	    rec->error_code[0] == '\0' ? "" : ", ", rec->error_code);
 }
 
 static void
@@ -286,6 +306,7 @@ task_new(struct sup *sup, const struct run_record *rec)
 	t->sup = sup;
 	t->rec = *rec;
 	t->spent_before_ms = rec->spent_ms;
+	t->cancel_told = rec->intent == INTENT_CANCEL;
 	TAILQ_INIT(&t->watches);
 	id_format("run_", &rec->id, t->name);
 	t->deadline = evtimer_new(sup->base, task_on_deadline, t);

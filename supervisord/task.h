@@ -21,6 +21,7 @@
 #include "supervisord/watch.h"
 
 struct assembly;
+struct change;
 struct event;
 struct intake;
 struct session_use;
@@ -50,6 +51,8 @@ struct task {
 	struct intake *intake;
 	struct assembly *assembly;
 	struct event *deadline;
+	int64_t canceler; /* who asked for the cancel */
+	bool cancel_told; /* to the audit log */
 	struct egress_binding *egress;
 	char *allowed,
 	    *forbidden; /* hosts, as egress_rules has them; or NULL */
@@ -107,13 +110,17 @@ struct task *task_new(struct sup *, const struct run_record *);
 void task_fail(struct task *, enum err_code, const char *text);
 /*
  * Persists the intent and ends the run. Does nothing when it was ended
- * already or its outcome is decided.
+ * already or its outcome is decided. actor: whose wish it is, for the audit
+ * log.
  */
-void task_cancel(struct task *);
+void task_cancel(struct task *, int64_t actor);
 /* Its terminal state is committed: tells all who wait, and frees it. */
 void task_over(struct task **);
 
 /* For the parts of a task: */
+
+/* Its terminal state, as rec has it, for the audit log. */
+void task_audit_end(const struct task *, struct change *);
 
 /* Notes a trace line, with the time since the run was created. */
 void task_trace(struct task *, const char *fmt, ...)

@@ -51,6 +51,7 @@ watch_free(struct watch **watch)
 	if (w->timer != NULL)
 		event_free(w->timer);
 	*watch = NULL;
+	free(w->state);
 	free(w);
 }
 

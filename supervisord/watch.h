@@ -36,6 +36,7 @@ struct watch {
 	uint32_t seq; /* of the request */
 	struct event *timer;
 	struct watch **owner; /* set to NULL with the watch; may be NULL */
+	void *state; /* OTHER: its owner's, freed with the watch; or NULL */
 	/* POLL, FOLLOW */
 	uint64_t sent; /* last event the client has */
 	uint64_t limit;

@@ -57,6 +57,10 @@ my %call = (
 	'session.close' => { sessionId => 'sess_01ARZ3NDEKTSV4RRFFQ69G5FAV',
 		force => JSON::PP::true },
 	'profile.get' => {},
+	'audit.list' => { since => 1, until => 2, actor => 'service',
+		action => 'run.end', runId => $no_run, cursor => 'x',
+		limit => 2 },
+	'audit.verify' => { noted => '1:aa' },
 	'service.drain' => {},
 	'service.resume' => {},
 );
