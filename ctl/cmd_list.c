@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "common/clock.h"
 #include "ctl/ctl.h"
@@ -40,26 +39,18 @@ status_style(struct json_val status)
 	return TABLE_PLAIN;
 }
 
-/* Columns are scarce on a terminal: no more of a date than is needed. */
+/* Columns are scarce on a terminal. */
 static void
 add_time(const struct listing *l, struct json_val v)
 {
 	int64_t ms = 0;
-	time_t t, now = (time_t)(l->now_ms / 1000);
-	struct tm then, today;
 	char text[64];
 
 	json_get_int64(v, &ms);
-	t = (time_t)(ms / 1000);
-	if (l->ctl->columns == 0 || localtime_r(&t, &then) == NULL ||
-	    localtime_r(&now, &today) == NULL)
+	if (l->ctl->columns == 0)
 		text_time(ms, text, sizeof(text));
-	else if (then.tm_year != today.tm_year)
-		strftime(text, sizeof(text), "%Y-%m-%d", &then);
-	else if (then.tm_yday != today.tm_yday)
-		strftime(text, sizeof(text), "%b %d %H:%M", &then);
 	else
-		strftime(text, sizeof(text), "%H:%M:%S", &then);
+		text_time_short(ms, l->now_ms, text, sizeof(text));
 	table_add(l->table, text);
 }
 
@@ -160,25 +151,6 @@ set_user(struct ctl *ctl, struct ipc_params *p)
 }
 
 static bool
-set_moment(const struct listing *l, enum ctl_option option, enum msg_key key,
-    struct ipc_params *p)
-{
-	const char *text = l->ctl->opt[option];
-	int64_t ms;
-
-	if (text == NULL)
-		return true;
-	if (!ctl_moment(text, l->now_ms, &ms)) {
-		ctl_error("%s is no time", text);
-		ctl_hint("2h (ago), 30m, 7d, 14:30, 2026-11-21 and "
-			 "\"2026-11-21 14:30\" are");
-		return false;
-	}
-	ipc_set_int(p, key, ms);
-	return true;
-}
-
-static bool
 check_status(const char *name)
 {
 	enum run_status status;
@@ -212,8 +184,9 @@ set_params(const struct listing *l, struct ipc_params *p)
 		ipc_set_str(p, F_TEMPLATE_ID, ctl->opt[OPT_TEMPLATE]);
 	if (ctl->opt[OPT_SESSION] != NULL)
 		ipc_set_str(p, F_SESSION_ID, ctl->opt[OPT_SESSION]);
-	if (!set_user(ctl, p) || !set_moment(l, OPT_SINCE, F_SINCE, p) ||
-	    !set_moment(l, OPT_UNTIL, F_UNTIL, p) ||
+	if (!set_user(ctl, p) ||
+	    !ctl_set_moment(ctl, OPT_SINCE, l->now_ms, F_SINCE, p) ||
+	    !ctl_set_moment(ctl, OPT_UNTIL, l->now_ms, F_UNTIL, p) ||
 	    !ctl_number(ctl, OPT_LIMIT, 1, LIMIT_LIST, &limit) ||
 	    !ctl_number(ctl, OPT_OFFSET, 0, IPC_INT_MAX, &offset))
 		return false;

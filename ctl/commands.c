@@ -125,14 +125,14 @@ command_word(const char *command, const char *text, const char *const *words)
 }
 
 static void
-print_options(unsigned set)
+print_options(uint64_t set)
 {
 	char left[64];
 
 	for (size_t i = 0; i < OPT__MAX; i++) {
 		const struct option_row *o = &option_rows[i];
 
-		if ((set & 1u << i) == 0)
+		if ((set & UINT64_C(1) << i) == 0)
 			continue;
 		snprintf(left, sizeof(left), "%c%c%c --%s%s%s",
 		    o->letter != 0 ? '-' : ' ',

@@ -6,17 +6,18 @@
 #define CTL_COMMANDS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "ctl/ctl.h"
 
-#define BIT(id)        (1u << OPT_##id)
+#define BIT(id)        (UINT64_C(1) << OPT_##id)
 #define COMMON_OPTIONS (BIT(HELP) | BIT(VERSION) | BIT(SOCKET) | BIT(JSON))
 
 struct command {
 	const char *name;
 	enum ctl_exit (*run)(struct ctl *);
 	int least, most;
-	unsigned options; /* besides the common ones */
+	uint64_t options; /* besides the common ones */
 	const char *args;
 	const char *help;
 };

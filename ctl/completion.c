@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ctl/completion.h"
+#include "model/audit.h"
 #include "model/run.h"
 
 static bool
@@ -93,6 +94,12 @@ kind_word(int i)
 				 : NULL;
 }
 
+static const char *
+action_word(int i)
+{
+	return i < AUDIT__MAX ? audit_action_name((enum audit_action)i) : NULL;
+}
+
 void
 value_words(const struct option_row *o, char ret_words[VALUE_BYTES])
 {
@@ -100,7 +107,8 @@ value_words(const struct option_row *o, char ret_words[VALUE_BYTES])
 		const char *value;
 		const char *(*word)(int);
 	} rows[] = { { "MODE", mode_word }, { "PRIORITY", priority_word },
-		{ "STATUS", status_word }, { "KIND", kind_word } };
+		{ "STATUS", status_word }, { "KIND", kind_word },
+		{ "ACTION", action_word } };
 	const char *word;
 
 	ret_words[0] = '\0';

@@ -15,12 +15,12 @@ put_option(const struct option_row *o, const char *between)
 }
 
 static void
-put_options(unsigned set)
+put_options(uint64_t set)
 {
 	const char *gap = "";
 
 	for (int i = 0; i < OPT__MAX; i++) {
-		if ((set & 1u << i) == 0)
+		if ((set & UINT64_C(1) << i) == 0)
 			continue;
 		printf("%s--%s", gap, option_row((enum ctl_option)i)->name);
 		gap = " ";
@@ -44,6 +44,7 @@ put_values(void)
 		if (words[0] != '\0')
 			printf(") words='%s' ;;\n", words);
 		else if (strcmp(o->value, "TEMPLATE") == 0 ||
+		    strcmp(o->value, "RUN") == 0 ||
 		    strcmp(o->value, "SESSION") == 0)
 			printf(") kind=%s ;;\n", o->value);
 		else

@@ -58,10 +58,10 @@ put_option_line(const struct option_row *o)
 }
 
 static void
-put_option_lines(unsigned set)
+put_option_lines(uint64_t set)
 {
 	for (int i = 0; i < OPT__MAX; i++)
-		if ((set & 1u << i) != 0)
+		if ((set & UINT64_C(1) << i) != 0)
 			put_option_line(option_row((enum ctl_option)i));
 }
 

@@ -77,6 +77,10 @@ bool ctl_duration(const char *text, int64_t *ret_ms);
  */
 bool ctl_moment(const char *text, int64_t now_ms, int64_t *ret_ms);
 
+/* Such an option as a field, if it was given; false after saying what is wrong. */
+bool ctl_set_moment(const struct ctl *, enum ctl_option, int64_t now_ms,
+    enum msg_key, struct ipc_params *);
+
 /* A run, as the exit status of a command that waited for it. */
 enum ctl_exit ctl_exit_of(struct json_val run);
 
@@ -116,6 +120,7 @@ enum ctl_exit cmd_templates(struct ctl *);
 enum ctl_exit cmd_profile(struct ctl *);
 enum ctl_exit cmd_drain(struct ctl *);
 enum ctl_exit cmd_resume(struct ctl *);
+enum ctl_exit cmd_audit(struct ctl *);
 enum ctl_exit cmd_doctor(struct ctl *);
 enum ctl_exit cmd_mcp_config(struct ctl *);
 enum ctl_exit cmd_completion(struct ctl *);

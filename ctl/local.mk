@@ -2,6 +2,7 @@
 bin_PROGRAMS += ctl/browsertaskctl
 ctl_browsertaskctl_SOURCES = \
 	ctl/cmd_artifact.c \
+	ctl/cmd_audit.c \
 	ctl/cmd_completion.c \
 	ctl/cmd_doctor.c \
 	ctl/cmd_events.c \

@@ -28,7 +28,7 @@ bad_usage(const struct command *c)
 
 /* Fills in options; false after telling what is wrong with them. */
 static bool
-parse_options(struct ctl *ctl, int argc, char **argv, unsigned *ret_given)
+parse_options(struct ctl *ctl, int argc, char **argv, uint64_t *ret_given)
 {
 	struct option longs[OPT__MAX + 1] = { 0 };
 	char shorts[2 * OPT__MAX + 1];
@@ -55,7 +55,7 @@ parse_options(struct ctl *ctl, int argc, char **argv, unsigned *ret_given)
 			    opt == 256 + (int)i)
 				break;
 		ASSERT(i < OPT__MAX);
-		*ret_given |= 1u << i;
+		*ret_given |= UINT64_C(1) << i;
 		ctl->opt[i] = longs[i].has_arg ? optarg : "";
 	}
 	return true;
@@ -80,9 +80,9 @@ look_at_terminal(struct ctl *ctl)
 }
 
 static enum ctl_exit
-run_command(struct ctl *ctl, const struct command *c, unsigned given)
+run_command(struct ctl *ctl, const struct command *c, uint64_t given)
 {
-	unsigned extra = given & ~(c->options | COMMON_OPTIONS);
+	uint64_t extra = given & ~(c->options | COMMON_OPTIONS);
 	enum ctl_exit rc;
 
 	if (extra != 0) {
@@ -105,7 +105,7 @@ main(int argc, char **argv)
 {
 	struct ctl ctl = { 0 };
 	const struct command *c = NULL;
-	unsigned given = 0;
+	uint64_t given = 0;
 	enum ctl_exit rc;
 
 	if (fd_open_standard() != 0)

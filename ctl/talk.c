@@ -271,3 +271,22 @@ show_line(const char *label, struct json_val v)
 		show_text(label, "%s", text);
 	free(text);
 }
+
+bool
+ctl_set_moment(const struct ctl *ctl, enum ctl_option option, int64_t now_ms,
+    enum msg_key key, struct ipc_params *p)
+{
+	const char *text = ctl->opt[option];
+	int64_t ms;
+
+	if (text == NULL)
+		return true;
+	if (!ctl_moment(text, now_ms, &ms)) {
+		ctl_error("%s is no time", text);
+		ctl_hint("2h (ago), 30m, 7d, 14:30, 2026-11-21 and "
+			 "\"2026-11-21 14:30\" are");
+		return false;
+	}
+	ipc_set_int(p, key, ms);
+	return true;
+}

@@ -214,3 +214,19 @@ text_bytes(int64_t bytes, char *ret, size_t size)
 	else
 		snprintf(ret, size, "%.1f GB", (double)bytes / 1000000000);
 }
+
+void
+text_time_short(int64_t stamp_ms, int64_t now_ms, char *ret, size_t size)
+{
+	time_t t = (time_t)(stamp_ms / 1000), now = (time_t)(now_ms / 1000);
+	struct tm then, today;
+
+	if (localtime_r(&t, &then) == NULL || localtime_r(&now, &today) == NULL)
+		text_time(stamp_ms, ret, size);
+	else if (then.tm_year != today.tm_year)
+		strftime(ret, size, "%Y-%m-%d", &then);
+	else if (then.tm_yday != today.tm_yday)
+		strftime(ret, size, "%b %d %H:%M", &then);
+	else
+		strftime(ret, size, "%H:%M:%S", &then);
+}

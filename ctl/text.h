@@ -37,6 +37,8 @@ void text_print_wrapped(const char *text, size_t width, size_t left);
 void text_duration(int64_t ms, char *ret, size_t size);
 /* "2026-11-21 22:15:56" in local time. */
 void text_time(int64_t stamp_ms, char *ret, size_t size);
+/* No more of it than is needed: "22:15:56", "Nov 21 22:15", "2025-11-21". */
+void text_time_short(int64_t stamp_ms, int64_t now_ms, char *ret, size_t size);
 /* "12 B", "3.4 kB", "1.2 MB", "3.1 GB" */
 void text_bytes(int64_t bytes, char *ret, size_t size);
 

@@ -14,6 +14,7 @@
 #include "common/buf.h"
 #include "ipc/msg.h"
 #include "model/egress.h"
+#include "model/audit.h"
 #include "model/errors.h"
 #include "model/run.h"
 #include "model/settings.h"
@@ -141,6 +142,17 @@ print_events(void)
 	for (int i = 0; i < EVENT__MAX; i++)
 		printf(".It %s Ta %s\n", event_name((enum event_kind)i),
 		    event_is_state((enum event_kind)i) ? "yes" : "no");
+	puts(".El");
+}
+
+static void
+print_actions(void)
+{
+	puts(".Bl -tag -width protection.waive -compact");
+	for (int i = 0; i < AUDIT__MAX; i++)
+		printf(".It Sy %s\n%s\n",
+		    audit_action_name((enum audit_action)i),
+		    audit_action_what((enum audit_action)i));
 	puts(".El");
 }
 
@@ -343,12 +355,12 @@ print_options(void)
 static void
 print_commands(void)
 {
-#define BIT(id) (1u << OPT_##id)
+#define BIT(id) (UINT64_C(1) << OPT_##id)
 #define COMMAND(name, run, least, most, options, args, help) \
 	{ name, options, args, help },
 	static const struct {
 		const char *name;
-		unsigned options;
+		uint64_t options;
 		const char *args, *help;
 	} commands[] = {
 #include "ctl/commands.def"
@@ -365,7 +377,7 @@ print_commands(void)
 			continue;
 		puts(".Pp\nOptions:");
 		for (unsigned o = 0, more; o < OPT__MAX; o++) {
-			if ((commands[i].options & 1u << o) == 0)
+			if ((commands[i].options & UINT64_C(1) << o) == 0)
 				continue;
 			more = commands[i].options >> o >> 1;
 			printf(".Fl -%s %s\n", options[o].name,
@@ -428,9 +440,10 @@ print_sample(void)
 static const struct {
 	const char *name;
 	void (*print)(void);
-} tables[] = { { "commands", print_commands }, { "errors", print_errors },
-	{ "events", print_events }, { "hello", print_hello },
-	{ "kinds", print_kinds }, { "messages-down", print_down },
+} tables[] = { { "actions", print_actions }, { "commands", print_commands },
+	{ "errors", print_errors }, { "events", print_events },
+	{ "hello", print_hello }, { "kinds", print_kinds },
+	{ "messages-down", print_down },
 	{ "messages-from-egressd", print_from_egressd },
 	{ "messages-to-egressd", print_to_egressd },
 	{ "outcomes", print_outcomes }, { "messages-in", print_in },
