@@ -9,6 +9,7 @@
 #ifndef CONFINE_CONFINE_H
 #define CONFINE_CONFINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -66,7 +67,9 @@ struct confine_table {
  * killed, and ends with status 128 + SIGSYS.
  */
 int confine_filter(const struct confine_table *);
-/* Why this build has no filter, for the log; NULL: it has. */
+/* Whether a process whose end wait(2) tells of was ended by its filter. */
+bool confine_was_broken(int status);
+/* Why this build gives up nothing, for the log; NULL: it does. */
 const char *confine_absence(void);
 
 /* ---- paths ---- */

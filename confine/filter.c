@@ -5,7 +5,9 @@
  */
 #include <errno.h>
 #include <seccomp.h>
+#include <signal.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "config.h"
@@ -98,6 +100,14 @@ confine_filter(const struct confine_table *table)
 		error = -seccomp_load(ctx);
 	seccomp_release(ctx);
 	return error;
+}
+
+bool
+confine_was_broken(int status)
+{
+	/* The second is what trap.c ends with. */
+	return (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS) ||
+	    (WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGSYS);
 }
 
 const char *

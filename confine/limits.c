@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
+#include "config.h"
 #include "confine/confine.h"
 
 int
@@ -22,6 +23,13 @@ confine_limits(unsigned int zero)
 	};
 	const struct rlimit none = { 0, 0 };
 
+	/* A sanitizer has a thread trace its own process at the end. */
+	if (confine_absence() != NULL)
+		return setrlimit(RLIMIT_CORE, &none) == -1 ? errno : 0;
+#ifdef CONFINE_DEBUG
+	/* What it has to say may go into a file. */
+	zero &= ~(unsigned int)CONFINE_NO_GROWTH;
+#endif
 	if (prctl(PR_SET_DUMPABLE, 0) == -1)
 		return errno;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
