@@ -87,7 +87,8 @@ t_scenario_secretworker_SOURCES = \
 	$(workerd_workerd_SOURCES)
 t_scenario_secretworker_LDADD = workerd/libworkerd.a page/libpage.a \
 	cdp/libcdp.a ipc/libipc.a json/libjson.a model/libmodel.a \
-	common/libcommon.a $(LUA_LIBS) $(NETTLE_LIBS) $(EVENT_LIBS) \
+	$(CONFINE_LIBS) common/libcommon.a \
+	$(LUA_LIBS) $(NETTLE_LIBS) $(EVENT_LIBS) \
 	$(MSGPACK_LIBS) $(PCRE2_LIBS) $(BSD_LIBS)
 t_scenario_secretworker_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)
 t/scenario/canary.lua.inc: templates/embed.sh

@@ -48,6 +48,9 @@ EXTRA_DIST += workerd/kit.lua workerd/prelude.lua
 pkglibexec_PROGRAMS += workerd/workerd
 workerd_workerd_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)
 workerd_workerd_SOURCES = \
+	workerd/calls.def \
+	workerd/confine.c \
+	workerd/confine.h \
 	workerd/start.c \
 	workerd/start.h \
 	workerd/warm.c \
@@ -55,7 +58,7 @@ workerd_workerd_SOURCES = \
 	workerd/workerd.c
 workerd_workerd_LDADD = workerd/libworkerd.a templates/libtemplates.a \
 	page/libpage.a cdp/libcdp.a ipc/libipc.a json/libjson.a \
-	model/libmodel.a common/libcommon.a \
+	model/libmodel.a $(CONFINE_LIBS) common/libcommon.a \
 	$(LUA_LIBS) $(NETTLE_LIBS) $(EVENT_LIBS) $(MSGPACK_LIBS) $(PCRE2_LIBS) $(BSD_LIBS)
 
 check_PROGRAMS += t/unit/worker_lua_test

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +47,16 @@ start_check_fds(int needed, int last)
 	for (int fd = last + 1; fd < FDS_LOOKED_AT; fd++)
 		if (fstat(fd, &st) == 0)
 			fatal("descriptor %d should be closed", fd);
+}
+
+/* What cannot be written is an error, not our end. */
+void
+start_ignore_signals(void)
+{
+	/* To a browser that is gone. */
+	(void)signal(SIGPIPE, SIG_IGN);
+	/* To a log that is a file: it may not make those any longer. */
+	(void)signal(SIGXFSZ, SIG_IGN);
 }
 
 /*

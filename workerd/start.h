@@ -10,6 +10,7 @@ void start_arguments(
     int argc, char **argv, bool *ret_describing, uint32_t *ret_generation);
 /* Ends the process unless 0 to needed are open and none above last is. */
 void start_check_fds(int needed, int last);
+void start_ignore_signals(void);
 void start_let_writer_finish(void);
 
 #endif

@@ -1,13 +1,12 @@
 /*
  * workerd: runs one template in one compartment. It is started with its
- * descriptors (2 log, 3 supervisord, 4 and 5 the browser, 6 secrets) and opens
- * nothing by itself. It must never decide a run's state: it reports, and ends.
+ * descriptors (2 log, 3 supervisord, 4 and 5 the browser, 6 secrets), opens
+ * nothing by itself, and confines itself before it reads from any of them. It must never decide a run's state: it reports, and ends.
  *
  * Any end of supervisord's channel ends the process; any end of the browser
  * ends the run.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,6 +19,7 @@
 #include "ipc/chan.h"
 #include "page/browser.h"
 #include "page/page.h"
+#include "workerd/confine.h"
 #include "workerd/describe.h"
 #include "workerd/keep.h"
 #include "workerd/redact.h"
@@ -484,8 +484,7 @@ main(int argc, char **argv)
 	buf_init(&w.text, LIMIT_TEMPLATE_BYTES);
 	start_arguments(argc, argv, &w.describing, &w.generation);
 	start_check_fds(w.describing ? FD_IPC : FD_SECRETS, FD_SECRETS);
-	/* Writing to a browser that is gone is an error, not our end. */
-	(void)signal(SIGPIPE, SIG_IGN);
+	start_ignore_signals();
 	start_let_writer_finish();
 	setproctitle("%s", w.describing ? "describing" : "idle");
 	w.base = event_base_new();
@@ -494,6 +493,7 @@ main(int argc, char **argv)
 	start_chan(&w);
 	if (!w.describing)
 		start_run(&w);
+	worker_confine();
 	(void)event_base_dispatch(w.base);
 	clean_up(&w);
 	return w.status;
