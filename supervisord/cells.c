@@ -187,6 +187,7 @@ cell_on_worker_exited(void *ctx, int status)
 		return;
 	log_info(
 	    "%s: cell %u: its worker ended, status %d", w->name, c->id, status);
+	worker_status(w, status);
 	if (worker_is_early(w)) {
 		cell_kill(c);
 		worker_again(w);
@@ -232,6 +233,8 @@ cell_on_reaped(void *ctx, const struct launch_reaped *r)
 		t->doomed--;
 	c->worker = NULL;
 	celllog_free(&c->log);
+	if (w != NULL && r->cause == LAUNCH_WORKER_ENDED)
+		worker_status(w, r->status);
 	if (w != NULL && worker_is_early(w))
 		worker_again(w);
 	if (w != NULL && w->again && w->state != WS_DOOMED) {

@@ -13,6 +13,7 @@
 #include "common/fdio.h"
 #include "common/log.h"
 #include "common/panic.h"
+#include "confine/confine.h"
 #include "ipc/chan.h"
 #include "model/limits.h"
 #include "storage/store.h"
@@ -75,6 +76,23 @@ worker_explain(struct worker *w)
 	end->code = w->browser_gone ? ERR_PAGE_CRASHED : ERR_WORKER_LOST;
 	snprintf(end->text, sizeof(end->text), "the %s ended unexpectedly",
 	    w->browser_gone ? "browser" : "worker");
+}
+
+void
+worker_status(struct worker *w, int status)
+{
+	struct worker_end *end = &w->end;
+
+	if (!confine_was_broken(status))
+		return;
+	log_err("%s: cell %u: its worker asked for what its filter of system "
+		"calls forbids, and was ended by it",
+	    w->name, w->cell_id);
+	if (end->code != ERR_NONE && end->code != ERR_WORKER_LOST)
+		return;
+	end->code = ERR_CONFINEMENT_BROKEN;
+	strlcpy(
+	    end->text, "the worker broke its confinement", sizeof(end->text));
 }
 
 void

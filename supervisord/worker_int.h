@@ -20,6 +20,7 @@ struct event;
 #define BROWSER_GRACE_MS   300  /* for the worker to say what it knows */
 #define TAKEOVER_MS        1500 /* for a browser that lived before it to answer */
 #define KILL_WORKER_MS     1000 /* for a kept cell to end its worker */
+#define WENT_MS            200  /* for a worker that let go of us to end */
 
 enum worker_state {
 	WS_SPAWNING, /* SPAWN or WORKER ordered, or waits for a slot */
@@ -87,6 +88,7 @@ struct worker {
 	bool takeover; /* its browser lived before it */
 	bool again;    /* gets another cell when this one is gone */
 	bool browser_gone;
+	bool went;     /* its connection was closed at its end */
 	bool reaped;   /* nothing of it is left; only its last words are read */
 	bool stopping; /* the grace timer must not be put off */
 	struct worker_end end;
@@ -105,7 +107,9 @@ struct worker *worker_new(struct sup *, const struct ulid *session,
     uint32_t flags, const char *name, const struct worker_ops *, void *ctx);
 /* Nothing of it, or of its whole cell, is left: tells its owner, once. */
 void worker_gone(struct worker *);
-/* The same, of a cell whose start failed. */
+/* How it ended, as wait(2) has it: its filter may have ended it. */
+void worker_status(struct worker *, int status);
+/* As worker_gone(), of a cell whose start failed. */
 void worker_gone_failed(struct worker *, const struct launch_reaped *);
 /* As a spare, in a new cell; NULL when there is no room. */
 struct worker *cells_order_spare(struct sup *, const struct ulid *session,

@@ -30,12 +30,13 @@ worker_arm(struct event *ev, int64_t ms)
 	event_add(ev, &tv);
 }
 
-void
-worker_kill(struct worker *w, enum err_code code, const char *text)
+/* False when there is nothing left to be ended. */
+static bool
+worker_doom(struct worker *w, enum err_code code, const char *text)
 {
 	MAGIC_CHECK(w, WORKER_MAGIC);
 	if (w->state == WS_DOOMED)
-		return;
+		return false;
 	if (w->end.code == ERR_NONE && w->state != WS_ENDED) {
 		w->end.code = code;
 		strlcpy(w->end.text, text, sizeof(w->end.text));
@@ -43,10 +44,26 @@ worker_kill(struct worker *w, enum err_code code, const char *text)
 	w->state = WS_DOOMED;
 	event_del(w->timer);
 	event_del(w->pulse);
-	if (w->reaped)
+	return !w->reaped;
+}
+
+void
+worker_kill(struct worker *w, enum err_code code, const char *text)
+{
+	if (!worker_doom(w, code, text))
 		return;
 	log_info("%s: cell %u: killing: %s", w->name, w->cell_id, text);
 	cell_end_worker(w);
+}
+
+/* It went by itself: its cell is about to say how. */
+static void
+worker_await_end(struct worker *w)
+{
+	if (!worker_doom(w, ERR_WORKER_LOST, "the worker ended unexpectedly"))
+		return;
+	w->went = true;
+	worker_arm(w->timer, WENT_MS);
 }
 
 /* The handlers of the table. */
@@ -218,8 +235,7 @@ wi_lost(struct worker *w, const struct input *in)
 		worker_kill(
 		    w, ERR_PAGE_CRASHED, "the browser ended unexpectedly");
 	else if (went)
-		worker_kill(
-		    w, ERR_WORKER_LOST, "the worker ended unexpectedly");
+		worker_await_end(w);
 	else
 		worker_kill(w, ERR_WORKER_PROTOCOL, text);
 }
@@ -267,11 +283,17 @@ wi_claimed(struct worker *w, const struct input *in)
 		worker_up(w);
 }
 
-/* A kept cell did not end its worker, or there is none to end. */
+/*
+ * A worker went, but did not end; a kept cell did not end its worker; or there
+ * is none to end.
+ */
 static void
 wi_doomed(struct worker *w, const struct input *in)
 {
-	if (w->cell != NULL)
+	if (w->went) {
+		w->went = false;
+		cell_end_worker(w);
+	} else if (w->cell != NULL)
 		cell_kill(w->cell);
 	else
 		worker_gone(w);

@@ -454,7 +454,7 @@ test_bad_start(void)
 	worker_begins(sock, false);
 	close(sock);
 	turn_loop();
-	order_is(LAUNCH_KILL, "its first worker is lost: all goes");
+	order_comes(LAUNCH_KILL, "its first worker is lost: all goes");
 	tell_exited(LAUNCH_WORKER_EXITED, id);
 	is_int(o.code, ERR_WORKER_LOST, "the run ends");
 	ok(!lives(3), "no cell of it can be had");
@@ -533,7 +533,7 @@ test_spare(void)
 	worker_set_running(o.worker);
 	close(second);
 	turn_loop();
-	order_is(LAUNCH_KILL, "lost as any other when the run has begun");
+	order_comes(LAUNCH_KILL, "lost as any other when the run has begun");
 	tell_reaped(id, LAUNCH_KILLED);
 	is_int(o.code, ERR_WORKER_LOST, "with a reason");
 
@@ -541,7 +541,7 @@ test_spare(void)
 	sock = bring_up(LAUNCH_READY, id);
 	close(sock);
 	turn_loop();
-	order_is(LAUNCH_KILL, "one that is lost while nobody has it");
+	order_comes(LAUNCH_KILL, "one that is lost while nobody has it");
 	tell_reaped(id, LAUNCH_KILLED);
 	is_int(next_order().type, 0, "is not made again at once");
 	id = order_comes(LAUNCH_SPAWN, "but later");
@@ -615,7 +615,7 @@ test_spare_lost(void)
 		is_int(o.readies, 1, "and goes on there");
 		close(sock);
 		turn_loop();
-		order_is(LAUNCH_KILL, "which is the last one that it gets");
+		order_comes(LAUNCH_KILL, "which is the last one that it gets");
 		tell_reaped(id, LAUNCH_KILLED);
 		is_int(o.code, ERR_WORKER_LOST, "it ends");
 	}
@@ -628,7 +628,7 @@ test_spare_lost(void)
 	worker_stop(o.worker, "cancel");
 	close(sock);
 	turn_loop();
-	order_is(LAUNCH_KILL, "it is lost by a run that is to stop");
+	order_comes(LAUNCH_KILL, "it is lost by a run that is to stop");
 	tell_reaped(id, LAUNCH_KILLED);
 	is_int(o.ends, 1, "which gets no other");
 	is_int(next_order().type, 0, "cell");
