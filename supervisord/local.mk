@@ -24,7 +24,10 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/check.h \
 	supervisord/client.c \
 	supervisord/client.h \
+	supervisord/calls.def \
 	supervisord/client_int.h \
+	supervisord/confine.c \
+	supervisord/confine.h \
 	supervisord/describe.c \
 	supervisord/describe.h \
 	supervisord/doors.c \
@@ -119,8 +122,8 @@ pkglibexec_PROGRAMS += supervisord/supervisord
 supervisord_supervisord_SOURCES = supervisord/main.c
 supervisord_supervisord_LDADD = supervisord/libsupervisord.a \
 	storage/libstorage.a ipc/libipc.a json/libschema.a json/libjson.a launch/liblaunch.a \
-	model/libmodel.a common/libcommon.a $(EVENT_LIBS) $(MSGPACK_LIBS) \
-	$(LMDB_LIBS) $(NETTLE_LIBS) $(PCRE2_LIBS) $(IDN2_LIBS) $(BSD_LIBS)
+	model/libmodel.a $(CONFINE_LIBS) common/libcommon.a $(EVENT_LIBS) \
+	$(MSGPACK_LIBS) $(LMDB_LIBS) $(NETTLE_LIBS) $(PCRE2_LIBS) $(IDN2_LIBS) $(BSD_LIBS)
 
 # supervisord, but tests set its clock.
 check_PROGRAMS += t/scenario/clocked

@@ -4,7 +4,8 @@
  * connections, and never touches the network, executes anything or acts on a
  * byte it received without checking it.
  *
- * Order of start: arguments, descriptors, store, templates, recovery, loop.
+ * Order of start: arguments, descriptors, store, confinement, templates,
+ * recovery, loop.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -27,6 +28,7 @@
 #include "supervisord/auditlog.h"
 #include "supervisord/cells.h"
 #include "supervisord/client.h"
+#include "supervisord/confine.h"
 #include "supervisord/describe.h"
 #include "supervisord/drain.h"
 #include "supervisord/egress.h"
@@ -370,6 +372,7 @@ main(int argc, char *argv[])
 	open_store(sup, state_dir);
 	if (!make_parts(&program))
 		fatal("no memory");
+	supervisord_confine(state_dir);
 	setproctitle("running");
 	event_base_dispatch(sup->base);
 	free_parts(&program);

@@ -21,6 +21,7 @@ my $site = BrowserTask::Scenario::Site->new;
 my $i = BrowserTask::Harness->new(
 	programs => { supervisord => "$build/t/scenario/clocked" });
 $i->{env} = { BROWSERTASK_TEST_CLOCK => $i->dir . '/clock' };
+open(my $clock, '>', $i->dir . '/clock') or die "clock: $!\n";
 $i->start;
 my $c = client($i);
 my %reached;
@@ -151,7 +152,6 @@ kill 'KILL', @{ $parts{worker} };
 run_reached('EXECUTION_ERROR', 'a worker that was killed', ended($c, $run));
 
 # Beyond its time. The clock does not go back.
-open(my $clock, '>', $i->dir . '/clock') or die "clock: $!\n";
 print $clock $ok->{endedAt} + DAY;
 close $clock;
 reached('ARTIFACT_EXPIRED', 'an artifact, 24 hours after its run',

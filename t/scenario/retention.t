@@ -19,19 +19,17 @@ sub instance {
 			supervisord => "$build/t/scenario/clocked" },
 		settings => [ @settings ]);
 	$i->{env} = { BROWSERTASK_TEST_CLOCK => $i->dir . '/clock' };
+	open(my $fh, '>', $i->dir . '/clock') or die "clock: $!\n";
 	return $i->start;
 }
 
-# From now on it is this time.
+# From now on it is this time. In one write: supervisord reads meanwhile.
 sub set_clock {
 	my ($i, $ms) = @_;
-	my $new = $i->dir . '/clock.new';
 
-	open(my $fh, '>', $new) or die "$new: $!\n";
-	print $fh $ms;
-	close $fh or die "$new: $!\n";
-	chmod 0644, $new;
-	rename $new, $i->dir . '/clock' or die "$new: $!\n";
+	open(my $fh, '+<', $i->dir . '/clock') or die "clock: $!\n";
+	syswrite $fh, sprintf '%020d', $ms;
+	close $fh or die "clock: $!\n";
 }
 
 sub script {
