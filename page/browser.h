@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/egress.h"
+
 struct event_base;
 struct browser;
 struct cdp;
@@ -73,6 +75,12 @@ void browser_leave(struct browser *);
  * pages do in frames another way from their next document on. See undrawn.js.
  */
 void browser_set_undrawn(struct browser *);
+/*
+ * What egressd says of a connection that did not come about, in words that go
+ * on behind the host: navigations that failed by it are told in them.
+ */
+void browser_note_egress(struct browser *, const char *host, int port,
+    enum egress_outcome, const char *text);
 bool browser_is_gone(const struct browser *);
 /* For counters and for what page/ does not offer; borrowed. */
 struct cdp *browser_cdp(struct browser *);

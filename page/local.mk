@@ -10,6 +10,7 @@ page_libpage_a_SOURCES = \
 	page/cookies.c \
 	page/cookies.h \
 	page/dialog.c \
+	page/excuse.c \
 	page/flight.c \
 	page/frames.c \
 	page/hands.c \

@@ -152,7 +152,9 @@ load_on_pause(struct page *p)
 {
 	if (!page_is_loading(p))
 		return;
-	if (!p->load.committed)
+	if (p->load.excusing)
+		excuse_on_pause(p);
+	else if (!p->load.committed)
 		page_unstick(p);
 	else if (p->load.settled)
 		page_finish(p, PAGE_OK, "");
@@ -199,14 +201,13 @@ load_on_document(struct page *p, struct json_span params)
 	origins_note(p, frame);
 	if (p->op == OP_ACT)
 		act_on_document(p);
-	if (!page_is_loading(p) || p->late_status != PAGE_OK || !l->replied)
+	if (!page_is_loading(p) || p->late_status != PAGE_OK)
 		return;
-	if (p->op == OP_ACT &&
-	    json_span_member(frame, "unreachableUrl", &url)) {
-		page_finish(p, PAGE_NAVIGATION_FAILED,
-		    "where it leads could not be loaded");
+	if (json_span_member(frame, "unreachableUrl", &url) &&
+	    excuse_on_document(p, url))
 		return;
-	}
+	if (!l->replied)
+		return;
 	if (!l->committed) {
 		if (strcmp(p->loader, l->loader) != 0)
 			return;
@@ -358,6 +359,8 @@ load_failed(struct page *p, const struct cdp_reply *r)
 		l->error_page = true;
 		return false;
 	}
+	if (excuse_begin(p, text))
+		return true;
 	page_load_error(text, words, sizeof(words));
 	page_finish(p, PAGE_NAVIGATION_FAILED, words);
 	return true;

@@ -41,6 +41,8 @@ enum page_status {
 	PAGE_NOT_MET,       /* a condition was not met in time */
 	PAGE_BAD_LOCATOR,   /* a locator, condition, key or value is wrong */
 	PAGE_FORM_INVALID,  /* the form refuses what was filled in */
+	PAGE_REFUSED,       /* the policy lets nobody there */
+	PAGE_UNTRUSTED,     /* the run's trust level does not reach there */
 	PAGE__MAX
 };
 

@@ -8,6 +8,7 @@
 
 #include "cdp/cdp.h"
 #include "common/buf.h"
+#include "model/limits.h"
 #include "page/act.h"
 #include "page/browser.h"
 #include "page/page.h"
@@ -16,6 +17,7 @@
 #define BROWSER_MAGIC         0x62727731u
 
 #define BROWSER_UNCLAIMED_MAX 32
+#define BROWSER_NOTICES_MAX   16
 #define PAGE_ID_MAX           CDP_SESSION_ID_MAX
 #define PAGE_MIME_MAX         128
 #define PAGE_NUMBER_MAX       32
@@ -67,6 +69,7 @@ struct page_load {
 	bool waiting;    /* for requests of the page's scripts */
 	bool patient;    /* a navigation that began is waited for to its end */
 	bool loading;    /* it has begun */
+	bool excusing;   /* it failed; why is still to be told */
 	bool redirected;
 	bool partial;
 	int http_status;
@@ -74,6 +77,7 @@ struct page_load {
 	char asked[PAGE_URL_MAX_BYTES + 1];
 	char loader[PAGE_ID_MAX + 1];
 	char url[PAGE_URL_MAX_BYTES + 1];
+	char failed[PAGE_URL_MAX_BYTES + 1]; /* what could not be loaded */
 	char mime[PAGE_MIME_MAX];
 };
 
@@ -189,6 +193,13 @@ struct browser {
 	unsigned long uses;        /* operations of all pages so far */
 	unsigned norigins;         /* of documents that tabs have shown */
 	char origins[BROWSER_ORIGINS_MAX][PAGE_ORIGIN_MAX + 1];
+	struct browser_notice {
+		int64_t at_ms; /* 0: none */
+		int port;
+		enum egress_outcome outcome;
+		char host[LIMIT_HOST_BYTES + 1];
+		char text[PAGE_MESSAGE_MAX - LIMIT_HOST_BYTES - 2];
+	} notices[BROWSER_NOTICES_MAX];
 	bool undrawn; /* see browser_set_undrawn() */
 	bool ready;
 	bool gone;
@@ -271,6 +282,16 @@ bool page_member_str(struct json_span, const char *key, char *dst, size_t);
 void page_on_dialog(struct page *, struct json_span params);
 /* Another window was opened; with too many the operation fails. */
 void page_on_popup(struct page *);
+
+/* excuse.c */
+/* Takes a navigation that failed over, if the network's own word is wanted. */
+bool excuse_begin(struct page *, const char *name);
+/*
+ * The browser shows a page of its own in place of that address. Whether that is
+ * taken care of.
+ */
+bool excuse_on_document(struct page *, struct json_span url);
+void excuse_on_pause(struct page *);
 
 /* recover.c */
 void page_recover(struct page *, enum page_status, const char *message);

@@ -29,6 +29,8 @@ static const struct {
 	[PAGE_NOT_MET] = { ERR_ACTION_TIMEOUT, false },
 	[PAGE_BAD_LOCATOR] = { ERR_INVALID_PARAMETER, false },
 	[PAGE_FORM_INVALID] = { ERR_FORM_INVALID, false },
+	[PAGE_REFUSED] = { ERR_POLICY_DENIED, false },
+	[PAGE_UNTRUSTED] = { ERR_TRUST_LEVEL_NOT_ALLOWED, false },
 };
 
 const char *

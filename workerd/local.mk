@@ -15,6 +15,8 @@ workerd_libworkerd_a_SOURCES = \
 	workerd/lua_view.h \
 	workerd/program.c \
 	workerd/program.h \
+	workerd/notice.c \
+	workerd/notice.h \
 	workerd/redact.c \
 	workerd/redact.h \
 	workerd/report.c \

@@ -22,6 +22,7 @@
 #include "workerd/confine.h"
 #include "workerd/describe.h"
 #include "workerd/keep.h"
+#include "workerd/notice.h"
 #include "workerd/redact.h"
 #include "workerd/report.h"
 #include "workerd/run.h"
@@ -42,19 +43,15 @@ struct worker {
 	struct page *first;
 	struct run *run;
 	struct keep *keep;
-	struct event *stop_timer;
-	struct event *end_event;
+	struct event *stop_timer, *end_event;
 	struct event *secrets_event; /* NULL: the run has none */
 	struct buf text;             /* to describe */
 	char product[128];
 	uint32_t generation; /* workers this browser had before */
-	bool describing;
-	bool browser_ready;
-	bool warm; /* no run is waited for yet */
-	bool go;
+	bool describing, browser_ready, go;
+	bool warm;   /* no run is waited for yet */
 	bool saving; /* the session's state, when the template is over */
-	bool stopping;
-	bool ending;
+	bool stopping, ending;
 	int status;
 };
 
@@ -281,6 +278,9 @@ on_run_msg(struct worker *w, const struct ipc_params *p)
 		break;
 	case MSG_W_RUN_GO:
 		on_go(w);
+		break;
+	case MSG_W_RUN_EGRESS:
+		notice_take(w->browser, p);
 		break;
 	case MSG_W_RUN_CANCEL:
 		cancel_run(w, ipc_str(p, F_REASON));
