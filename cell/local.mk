@@ -1,6 +1,7 @@
 # cell/: PID 1 of a compartment.
 pkglibexec_PROGRAMS += cell/cell
 cell_cell_SOURCES = \
+	cell/browser_calls.def \
 	cell/caps.c \
 	cell/caps.h \
 	cell/fds.h \
@@ -19,7 +20,7 @@ cell_cell_SOURCES = \
 	cell/start.h \
 	cell/tree.c \
 	cell/tree.h
-cell_cell_LDADD = launch/liblaunch.a common/libcommon.a $(BSD_LIBS)
+cell_cell_LDADD = $(CONFINE_LIBS) launch/liblaunch.a common/libcommon.a $(BSD_LIBS)
 
 check_PROGRAMS += t/unit/cell_test
 t_unit_cell_test_SOURCES = \

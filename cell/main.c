@@ -273,7 +273,7 @@ cell_check(struct cell *cell)
 	if (cell->check_until_ms == 0)
 		return;
 	launch_msg_init(&m, LAUNCH_SANDBOX, 0);
-	error = sandbox_read(&m.u.sandbox);
+	error = sandbox_read(cell->browser, &m.u.sandbox);
 	if (error != 0)
 		log_err("cannot read /proc: %s", strerror(error));
 	else if (!launch_sandbox_is_tight(&m.u.sandbox) &&

@@ -5,6 +5,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -72,14 +74,19 @@ status_depth(const char *text, uint8_t *ret_depth)
 }
 
 bool
-sandbox_parse_status(const char *text, struct launch_sandbox *ret_one)
+sandbox_parse_status(
+    const char *text, unsigned int inherited, struct launch_sandbox *ret_one)
 {
 	struct launch_sandbox one = { .renderers = 1 };
+	uint8_t filters;
 
 	if (!status_number(text, "Seccomp", &one.seccomp_mode) ||
+	    !status_number(text, "Seccomp_filters", &filters) ||
 	    !status_number(text, "NoNewPrivs", &one.no_new_privs) ||
 	    !status_depth(text, &one.ns_depth))
 		return false;
+	if (filters <= inherited)
+		one.seccomp_mode = 0;
 	*ret_one = one;
 	return true;
 }
@@ -104,8 +111,23 @@ sandbox_add(struct launch_sandbox *sum, const struct launch_sandbox *one)
 	sum->no_new_privs = lesser(sum->no_new_privs, one->no_new_privs);
 }
 
+/* The filters that were put on the browser before it was started. */
+static unsigned int
+sandbox_inherited(int proc, pid_t browser)
+{
+	char name[32], status[STATUS_BYTES];
+	uint8_t filters;
+
+	snprintf(name, sizeof(name), "%d/status", (int)browser);
+	if (proc_read(proc, name, status, sizeof(status)) <= 0 ||
+	    !status_number(status, "Seccomp_filters", &filters))
+		return UINT_MAX;
+	return filters;
+}
+
 static void
-sandbox_look(int proc, const char *pid, struct launch_sandbox *sum)
+sandbox_look(int proc, const char *pid, unsigned int inherited,
+    struct launch_sandbox *sum)
 {
 	static char cmdline[CMDLINE_BYTES], status[STATUS_BYTES];
 	struct launch_sandbox one;
@@ -117,23 +139,25 @@ sandbox_look(int proc, const char *pid, struct launch_sandbox *sum)
 	n = proc_read(dir, "cmdline", cmdline, sizeof(cmdline));
 	if (n > 0 && sandbox_is_renderer(cmdline, (size_t)n) &&
 	    proc_read(dir, "status", status, sizeof(status)) > 0 &&
-	    sandbox_parse_status(status, &one))
+	    sandbox_parse_status(status, inherited, &one))
 		sandbox_add(sum, &one);
 	close(dir);
 }
 
 int
-sandbox_read(struct launch_sandbox *ret_report)
+sandbox_read(pid_t browser, struct launch_sandbox *ret_report)
 {
 	struct launch_sandbox sum = { 0 };
+	unsigned int inherited;
 	struct dirent *d;
 	DIR *proc = opendir("/proc");
 
 	if (proc == NULL)
 		return errno;
+	inherited = sandbox_inherited(dirfd(proc), browser);
 	while ((d = readdir(proc)) != NULL)
 		if (d->d_name[0] >= '1' && d->d_name[0] <= '9')
-			sandbox_look(dirfd(proc), d->d_name, &sum);
+			sandbox_look(dirfd(proc), d->d_name, inherited, &sum);
 	closedir(proc);
 	*ret_report = sum;
 	return 0;

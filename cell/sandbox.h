@@ -4,16 +4,22 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "launch/launch.h"
 
-/* Looks at every renderer there is; 0 or an errno value. */
-int sandbox_read(struct launch_sandbox *ret_report);
 /*
- * Reads the text of a /proc/PID/status into the three values; false when one
- * is missing or not a number.
+ * Looks at every renderer there is, of the browser with that pid; 0 or an errno
+ * value.
  */
-bool sandbox_parse_status(const char *text, struct launch_sandbox *ret_one);
+int sandbox_read(pid_t browser, struct launch_sandbox *ret_report);
+/*
+ * Reads the text of a renderer's /proc/PID/status into the three values; false
+ * when one is missing or not a number. Filters are those of its own: if it has
+ * no more than were inherited, it is as if there was none.
+ */
+bool sandbox_parse_status(
+    const char *text, unsigned int inherited, struct launch_sandbox *ret_one);
 /* Whether a /proc/PID/cmdline of len bytes is a renderer's. */
 bool sandbox_is_renderer(const char *cmdline, size_t len);
 

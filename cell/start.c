@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "cell/caps.h"
@@ -21,6 +22,7 @@
 #include "cell/start.h"
 #include "common/fdio.h"
 #include "common/log.h"
+#include "confine/rows.h"
 
 /* Beyond every number that a child's table uses. */
 #define FD_ASIDE     32
@@ -160,6 +162,24 @@ limit_browser(const struct launch_limits *l)
 	return error;
 }
 
+static const struct confine_call browser_calls[] = {
+#include "cell/browser_calls.def"
+};
+
+/* Where the kernel keeps nobody apart, uids have to do. */
+static int
+browser_confine(void)
+{
+	const struct confine_table table = { browser_calls,
+		sizeof(browser_calls) / sizeof(browser_calls[0]),
+		CONFINE_ALLOW };
+	int abi, error = confine_apart(&abi);
+
+	if (error == 0 || error == EOPNOTSUPP)
+		error = confine_filter(&table);
+	return error;
+}
+
 static _Noreturn void
 become_browser(const struct launch_start *start)
 {
@@ -182,6 +202,8 @@ become_browser(const struct launch_start *start)
 		error = limit_browser(&start->limits);
 	if (error == 0)
 		error = child_confine(start, start->browser_uid);
+	if (error == 0)
+		error = browser_confine();
 	if (error != 0)
 		child_give_up("browser", error);
 	child_exec(program, "browser", argv, env);

@@ -98,6 +98,14 @@ struct confine_path {
 int confine_paths(
     const struct confine_path *, size_t n, unsigned int flags, int *ret_abi);
 
+/*
+ * Keeps the process, and what it starts, from tracing processes outside and
+ * from mounting anything, in whatever namespace; as far as the kernel knows
+ * how, from sending them signals and from abstract sockets too. Files stay as
+ * they are. Results as of confine_paths().
+ */
+int confine_apart(int *ret_abi);
+
 /* ---- limits ---- */
 
 enum {

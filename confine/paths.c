@@ -1,7 +1,7 @@
 /*
  * paths: Landlock by its system calls, with definitions of its own, since
  * those of the system's headers are older than the kernels they run on. Runs in
- * supervisord and egressd.
+ * supervisord, egressd and the browser to be.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,6 +37,7 @@ struct path_beneath {
 #define FS_WRITE_FILE   (UINT64_C(1) << 1)
 #define FS_READ_FILE    (UINT64_C(1) << 2)
 #define FS_READ_DIR     (UINT64_C(1) << 3)
+#define FS_MAKE_DEVICE  (UINT64_C(1) << 6 | UINT64_C(1) << 11)
 #define FS_MAKE_DIR     (UINT64_C(1) << 7)
 #define FS_MAKE_REG     (UINT64_C(1) << 8)
 #define FS_REMOVE       (UINT64_C(3) << 4) /* directories, files */
@@ -144,6 +145,50 @@ confine_paths(const struct confine_path *paths, size_t n, unsigned int flags,
 	if (abi < ABI_REFER)
 		return EOPNOTSUPP;
 	error = paths_restrict(paths, n, flags, abi);
+	if (error == 0)
+		*ret_abi = abi;
+	return error;
+}
+
+/*
+ * Any ruleset keeps its process from tracing others and from mounting. This one
+ * forbids nothing else that a browser could do, but moving files must be
+ * allowed, or it would be forbidden everywhere.
+ */
+static int
+apart_restrict(int abi)
+{
+	struct ruleset set = { .files = FS_MAKE_DEVICE | FS_REFER,
+		.scoped = abi >= 6 ? SCOPE_ALL : 0 };
+	struct path_beneath rule = { .allowed = FS_REFER };
+	int fd, error = 0;
+
+	fd = (int)syscall(SYS_landlock_create_ruleset, &set,
+	    abi >= 6 ? sizeof(set) : offsetof(struct ruleset, net), 0);
+	if (fd == -1)
+		return errno;
+	rule.parent_fd = open("/", O_PATH | O_CLOEXEC);
+	if (rule.parent_fd == -1 ||
+	    syscall(SYS_landlock_add_rule, fd, RULE_PATH_BENEATH, &rule, 0) ==
+		-1 ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1 ||
+	    syscall(SYS_landlock_restrict_self, fd, 0) == -1)
+		error = errno;
+	if (rule.parent_fd != -1)
+		close(rule.parent_fd);
+	close(fd);
+	return error;
+}
+
+int
+confine_apart(int *ret_abi)
+{
+	int abi, error;
+
+	abi = (int)syscall(SYS_landlock_create_ruleset, NULL, 0, GET_VERSION);
+	if (abi < ABI_REFER)
+		return EOPNOTSUPP;
+	error = apart_restrict(abi);
 	if (error == 0)
 		*ret_abi = abi;
 	return error;

@@ -95,30 +95,38 @@ test_status(void)
 	char cut[sizeof(text)];
 	int accepted = 0;
 
-	ok(sandbox_parse_status(text, &one), "status is read");
+	ok(sandbox_parse_status(text, 0, &one), "status is read");
 	is_int(one.renderers, 1, "one");
 	is_int(one.seccomp_mode, 2, "seccomp");
 	is_int(one.ns_depth, 2, "depth");
 	is_int(one.no_new_privs, 1, "no new privileges");
 	ok(launch_sandbox_is_tight(&one), "tight");
+	ok(sandbox_parse_status(text, 1, &one) && one.seccomp_mode == 0,
+	    "an inherited filter is none");
+	ok(!launch_sandbox_is_tight(&one), "and not tight");
+	ok(sandbox_parse_status(text, 0, &one), "again");
 	one.ns_depth = 1;
 	ok(!launch_sandbox_is_tight(&one), "not in the zygote's namespace");
 	for (size_t n = 0; n < sizeof(text) - 1; n++) {
 		memcpy(cut, text, n);
 		cut[n] = '\0';
-		if (sandbox_parse_status(cut, &one))
+		if (sandbox_parse_status(cut, 0, &one))
 			accepted++;
 	}
 	is_int(accepted, 0, "every shorter text is refused");
-	ok(sandbox_parse_status(
-	       "NSpid:\t12\nSeccomp:\t0\nNoNewPrivs:\t0\n", &one),
+	ok(sandbox_parse_status("NSpid:\t12\nSeccomp:\t0\nSeccomp_filters:\t0\n"
+				"NoNewPrivs:\t0\n",
+	       0, &one),
 	    "unconfined is read");
 	ok(!launch_sandbox_is_tight(&one), "and is not tight");
-	ok(!sandbox_parse_status(
-	       "NSpid:\tx\nSeccomp:\t2\nNoNewPrivs:\t1\n", &one),
+	ok(!sandbox_parse_status("NSpid:\tx\nSeccomp:\t2\nSeccomp_filters:\t1\n"
+				 "NoNewPrivs:\t1\n",
+	       0, &one),
 	    "no number");
 	ok(!sandbox_parse_status(
-	       "NSpid:\t1\nSeccomp:\t999\nNoNewPrivs:\t1\n", &one),
+	       "NSpid:\t1\nSeccomp:\t999\nSeccomp_filters:\t1\n"
+	       "NoNewPrivs:\t1\n",
+	       0, &one),
 	    "too big a number");
 	memset(&one, 0, sizeof(one));
 	ok(!launch_sandbox_is_tight(&one), "no renderer is not tight");
