@@ -159,6 +159,8 @@ main(int argc, char **argv)
 		{ FD_CDP_IN, POLLIN, 0 } };
 	char byte;
 
+	/* As the real one. */
+	prctl(PR_SET_DUMPABLE, 0);
 	if (fcntl(FD_NEXT, F_GETFD) != -1 || fd_set_nonblock(FD_SECRETS) != 0 ||
 	    read(FD_SECRETS, &byte, 1) != -1)
 		return 100;

@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 use BrowserTask::Harness;
+use BrowserTask::Talk;
 use Fcntl qw(F_SETFD);
 use File::Find ();
 use IO::Socket::UNIX;
@@ -12,12 +13,7 @@ use Socket;
 use Test::More;
 use Time::HiRes qw(time);
 
-# Flags as in launch/launch.h.
-use constant { BROWSER => 1, DESCRIBE => 2, TEXT => 4, FULL => 8, KEEP => 16 };
-use constant SESSION => '01ARZ3NDEKTSV4RRFFQ69G5FA';
-
 my $build = $ENV{builddir} // die "builddir is not set\n";
-my $sessions = 0;
 
 $SIG{PIPE} = 'IGNORE';
 
@@ -29,65 +25,6 @@ sub instance {
 			workerd => "$build/t/launch/fakework",
 		},
 		%opt);
-}
-
-# A conversation with fakesup.
-package Talk {
-	use BrowserTask::Harness;
-
-	sub new {
-		my ($class, $instance) = @_;
-		my $sock = wait_until(10, sub {
-			IO::Socket::UNIX->new(Peer => $instance->admin_sock);
-		}) or die "connect: $!\n";
-		return bless { sock => $sock, lines => lines($sock) }, $class;
-	}
-
-	sub say {
-		my ($self, $line) = @_;
-		syswrite $self->{sock}, "$line\n";
-	}
-
-	# The first line that matches, within ten seconds; others are dropped.
-	sub expect {
-		my ($self, $re, $seconds) = @_;
-		my $end = Time::HiRes::time() + ($seconds // 10);
-		my @seen;
-
-		while ((my $rest = $end - Time::HiRes::time()) > 0) {
-			my $line = $self->{lines}->next($rest) // last;
-			return wantarray ? $line =~ $re : $line
-			    if $line =~ $re;
-			push @seen, $line;
-		}
-		main::diag("no $re in:\n", map { "  $_\n" } @seen);
-		return;
-	}
-
-	sub spawn {
-		my ($self, $id, $flags, %opt) = @_;
-		$sessions++;
-		$self->say(join ' ', 'spawn', $id, $opt{worker} // 0,
-		    $opt{browser} // 0, $flags,
-		    main::SESSION . chr(ord('A') + $sessions % 8),
-		    $opt{profile} // ());
-	}
-
-	sub up {
-		my ($self, $id, $flags, %opt) = @_;
-		$self->spawn($id, $flags, %opt);
-		my ($kind) = $self->expect(qr/^ready $id (\d)/);
-		$self->expect(qr/^worker $id hello/);
-		return $kind;
-	}
-
-	sub version {
-		my ($self, $id) = @_;
-		$self->say("tell $id cdp "
-		    . '{"id":1,"method":"Browser.getVersion"}');
-		return scalar $self->expect(
-		    qr/^worker $id cdp \{"id":1,"result":\{"protocolV/, 30);
-	}
 }
 
 # The processes of an instance that are not its launcher and supervisord.
@@ -151,7 +88,7 @@ sub files_below {
 sub test_cell {
 	my ($mode) = @_;
 	my $i = instance(mode => $mode)->start;
-	my $t = Talk->new($i);
+	my $t = BrowserTask::Talk->new($i);
 	my $system = $mode eq 'system';
 
 	$t->say('who');
@@ -242,7 +179,7 @@ sub test_cell {
 sub test_deaths {
 	my ($mode) = @_;
 	my $i = instance(mode => $mode)->start;
-	my $t = Talk->new($i);
+	my $t = BrowserTask::Talk->new($i);
 
 	$t->up(1, BROWSER);
 	kill 'KILL', worker($i);
@@ -284,11 +221,11 @@ sub test_deaths {
 	end(supervisord($i));
 	ok(wait_until(5, sub { !grep { $_->{cmd} =~ /^cell/ } tree($i->{pid}) }),
 	    'supervisord killed: its cells are, too');
-	$t = Talk->new($i);
+	$t = BrowserTask::Talk->new($i);
 	cmp_ok(time - $was, '<', 5, 'it is started again');
 	is($t->up(1, BROWSER), 1, 'and works');
 	end(supervisord($i), sub { $t->say('garbage') });
-	$t = Talk->new($i);
+	$t = BrowserTask::Talk->new($i);
 	is($t->up(1, BROWSER), 1, 'and again after it broke the protocol');
 	like($i->log, qr/supervisord: broken link/, 'which is logged');
 
@@ -327,7 +264,7 @@ sub obeyed {
 sub test_kept {
 	my ($mode) = @_;
 	my $i = instance(mode => $mode)->start;
-	my $t = Talk->new($i);
+	my $t = BrowserTask::Talk->new($i);
 	my $system = $mode eq 'system';
 	my $dir = $i->state_dir . '/profiles/kept';
 
@@ -457,7 +394,7 @@ sub test_purge {
 sub test_restart_after_kill {
 	my ($mode) = @_;
 	my $i = instance(mode => $mode)->start;
-	my $t = Talk->new($i);
+	my $t = BrowserTask::Talk->new($i);
 	my $profiles;
 
 	$t->up(1, BROWSER);
@@ -477,7 +414,7 @@ sub test_restart_after_kill {
 	$second = instance(mode => $mode, run => $i->run_dir)->launch;
 	is($second->wait, 75 << 8, 'so is the socket directory');
 
-	$t = Talk->new($i);
+	$t = BrowserTask::Talk->new($i);
 	$t->up(1, BROWSER, profile => 'kept-one');
 	$t->version(1);
 	$t->say('tell 1 exit 0');
@@ -649,7 +586,7 @@ sub test_careless_parent {
 	    for 0 .. 2;
 	is(readlink '/proc/' . supervisord($i) . '/fd/2', '/dev/null',
 	    "supervisord's standard error is no socket or directory");
-	my $t = Talk->new($i);
+	my $t = BrowserTask::Talk->new($i);
 	$t->up(1, DESCRIBE);
 	$t->say('tell 1 exit 3');
 	is($t->expect(qr/^reaped 1/), 'reaped 1 768 worker ended 0 ',
@@ -670,7 +607,7 @@ sub secrets_of {
 sub test_secrets {
 	my ($mode) = @_;
 	my $i = instance(mode => $mode)->start;
-	my $t = Talk->new($i);
+	my $t = BrowserTask::Talk->new($i);
 	my ($a, $b, $c) = map { SESSION . $_ } 'A' .. 'C';
 
 	$t->say("secret $a 9 geheim");
@@ -696,7 +633,7 @@ sub test_secrets {
 	wait_until(10, sub { !-d "/proc/$was" });
 	like($i->log, qr/supervisord: broken link/,
 	    'what is no sealed memfd breaks the link');
-	$t = Talk->new($i);
+	$t = BrowserTask::Talk->new($i);
 	is((secrets_of($t, 1, $b))[0], 'secrets 0 ',
 	    'a restart of supervisord loses all of them');
 	is($i->stop, 0, 'stop');
