@@ -3,7 +3,8 @@
 
 # Needed to build and run, and only to check.
 packages_build="autoconf automake make gcc libc6-dev pkg-config libevent-dev
-libmsgpack-dev liblmdb-dev nettle-dev libbsd-dev liblua5.4-dev libpcre2-dev
+libmsgpack-dev libc-ares-dev liblmdb-dev nettle-dev libbsd-dev
+liblua5.4-dev libpcre2-dev
 libconfuse-dev libseccomp-dev libidn2-dev chromium-headless-shell fonts-dejavu-core perl procps"
 packages_check="chromium clang clang-format clang-tidy libclang-rt-14-dev
 cppcheck iproute2 libjson-c-dev mandoc zstd xz-utils binutils util-linux

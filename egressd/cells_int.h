@@ -1,0 +1,60 @@
+/*
+ * cells_int: what the files of a cell and its connections share.
+ */
+#ifndef EGRESSD_CELLS_INT_H
+#define EGRESSD_CELLS_INT_H
+
+#include <sys/queue.h>
+
+#include "egressd/cells.h"
+#include "egressd/judge.h"
+#include "model/egress.h"
+
+#define CELL_MAGIC 0x65676365U
+
+struct conn;
+struct reports;
+
+struct cell {
+	uint32_t magic;
+	LIST_ENTRY(cell) link;
+	struct cells *owner;
+	uint32_t id;
+	int listener; /* -1: not there */
+	struct event *on_accept;
+	bool accepting;
+	LIST_HEAD(, conn) conns;
+	size_t nconns;
+	size_t nactive; /* of those, the ones past their request */
+	/* Of the run that it is bound to. */
+	bool bound;
+	char run_id[IPC_ID_MAX + 1];
+	bool local;
+	struct domain_list *allowed, *forbidden;
+	int64_t max_connections, max_bytes;
+	struct cells_sums sums;
+	bool used_up; /* all bytes that it may */
+	struct reports *reports;
+};
+
+struct cells {
+	struct egress *egress;
+	struct event *on_resume; /* accepts again */
+	bool paused;             /* no descriptor was left */
+	LIST_HEAD(, cell) list;
+};
+
+/* The rules for its connections now. */
+void cell_judge(const struct cell *, struct judge *ret_judge);
+/* A connection of it has ended. */
+void cell_conn_ended(struct cell *);
+/* Counts bytes; the run may have had its last, which used_up tells. */
+void cell_count(struct cell *, size_t in, size_t out);
+/* Closes all connections that it has. */
+void cell_close_conns(struct cell *);
+/* Tells supervisord, unless it was told a moment ago. address may be NULL. */
+void cell_report(struct cell *, const char *host, uint16_t port,
+    const struct domain_address *address, enum egress_outcome,
+    const char *rule);
+
+#endif

@@ -1,0 +1,125 @@
+/*
+ * egressd: the only way of browsers to the network. Takes connections on
+ * listeners that were made inside their network namespaces, resolves what they
+ * ask for, judges every address and connects to exactly the one it judged.
+ * Started by the launcher; opens no file that it could write, knows no run but
+ * by its id, and never passes on a byte before it has judged.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "common/fdio.h"
+#include "common/log.h"
+#include "egressd/launchlink.h"
+#include "egressd/own.h"
+#include "egressd/setup.h"
+
+#define FD_LAUNCHER 3
+#define FD_RESERVE  64 /* for links, listeners, questions to name servers */
+#define FD_WANTED   65536
+#define FD_EACH     3 /* of a connection, while it is being made */
+#define EXIT_USAGE  64
+#define UIDS        64 /* of an instance */
+
+_Noreturn static void
+usage(void)
+{
+	fprintf(stderr,
+	    "usage: egressd [-u UIDBASE]\n"
+	    "Started by browsertaskd only.\n");
+	exit(EXIT_USAGE);
+}
+
+/* The service's own listeners are known by their uids, if it has any. */
+static void
+read_arguments(int argc, char *argv[], struct egress *e)
+{
+	const char *why = NULL;
+	uid_t base;
+	int ch;
+
+	while ((ch = getopt(argc, argv, "u:")) != -1) {
+		if (ch != 'u')
+			usage();
+		base = (uid_t)strtonum(optarg, 1, UINT32_MAX - UIDS, &why);
+		if (why != NULL)
+			usage();
+		own_free(&e->own);
+		e->own = own_new(base, UIDS);
+		if (e->own == NULL)
+			fatal("netlink: %s", strerror(errno));
+	}
+	if (optind != argc)
+		usage();
+}
+
+/* 0..3 are ours; anything else open was leaked by whoever started us. */
+static void
+check_descriptors(void)
+{
+	struct dirent *entry;
+	DIR *dir = opendir("/proc/self/fd");
+
+	if (dir == NULL)
+		fatal("/proc/self/fd: %s", strerror(errno));
+	if (fd_set_cloexec(FD_LAUNCHER, 1) != 0)
+		fatal("descriptor %d is not open", FD_LAUNCHER);
+	while ((entry = readdir(dir)) != NULL) {
+		int fd = (int)strtonum(entry->d_name, 0, INT_MAX, NULL);
+
+		if (fd > FD_LAUNCHER && fd != dirfd(dir))
+			fatal("descriptor %d is open and should not be", fd);
+	}
+	closedir(dir);
+}
+
+static void
+raise_descriptors(struct egress *e)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == -1)
+		fatal("RLIMIT_NOFILE: %s", strerror(errno));
+	limit.rlim_cur = limit.rlim_max;
+	if (limit.rlim_cur > FD_WANTED)
+		limit.rlim_cur = FD_WANTED;
+	if (setrlimit(RLIMIT_NOFILE, &limit) == -1)
+		fatal("RLIMIT_NOFILE: %s", strerror(errno));
+	if (limit.rlim_cur < 2 * FD_RESERVE)
+		fatal("at least %d descriptors are needed (RLIMIT_NOFILE)",
+		    2 * FD_RESERVE);
+	e->conns_max = (limit.rlim_cur - FD_RESERVE) / FD_EACH;
+}
+
+int
+main(int argc, char *argv[])
+{
+	static struct egress egress;
+
+	log_init("egressd", LOGL_INFO);
+	check_descriptors();
+	signal(SIGPIPE, SIG_IGN);
+	setproctitle("running");
+	read_arguments(argc, argv, &egress);
+	raise_descriptors(&egress);
+	egress.base = event_base_new();
+	if (egress.base == NULL || !setup_open(&egress))
+		fatal("cannot start");
+	egress.launch = launchlink_new(&egress, FD_LAUNCHER);
+	if (egress.launch == NULL)
+		fatal("no memory");
+	if (event_base_dispatch(egress.base) == -1)
+		fatal("event loop failed");
+	setup_close(&egress);
+	event_base_free(egress.base);
+	return 0;
+}

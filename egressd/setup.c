@@ -1,0 +1,145 @@
+/*
+ * setup: makes the parts of egressd and follows the settings. Runs in egressd.
+ * What the launcher says has been checked there; it is checked again, since a
+ * wrong list must never become an empty one.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "common/panic.h"
+#include "egressd/cells.h"
+#include "egressd/launchlink.h"
+#include "egressd/link.h"
+#include "egressd/own.h"
+#include "egressd/resolve.h"
+#include "egressd/setup.h"
+#include "egressd/upstream.h"
+#include "model/setting_checks.h"
+#include "model/settings.h"
+
+static bool
+take_list(struct domain_list **list, const char *value)
+{
+	char lines[SETTINGS_VALUE_BYTES], why[DOMAINS_WHY_BYTES];
+	struct domain_list *new = NULL;
+
+	setting_lines(value, lines);
+	if (!domain_list_parse(lines, strlen(lines), &new, why)) {
+		log_err("a list of hosts stays as it was: %s", why);
+		return false;
+	}
+	domain_list_free(list);
+	*list = new;
+	return true;
+}
+
+static bool
+take_allowed(struct egress *e, const char *value)
+{
+	return take_list(&e->allowed, value);
+}
+
+static bool
+take_forbidden(struct egress *e, const char *value)
+{
+	return take_list(&e->forbidden, value);
+}
+
+static bool
+take_resolver(struct egress *e, const char *value)
+{
+	char servers[SETTINGS_VALUE_BYTES];
+	struct resolver *new;
+	const char *why;
+
+	setting_lines(value, servers);
+	for (char *c = servers; *c != '\0'; c++)
+		if (*c == '\n')
+			*c = ',';
+	new = resolver_new(e->base, servers, &why);
+	if (new == NULL) {
+		log_err("the name servers stay as they were: %s", why);
+		return false;
+	}
+	resolver_retire(&e->resolver);
+	e->resolver = new;
+	return true;
+}
+
+/* Those under way would go half another way: they end. */
+static bool
+take_upstream(struct egress *e, const char *value)
+{
+	struct upstream *new = NULL;
+
+	if (value[0] != '\0' && (new = upstream_new(value)) == NULL) {
+		log_err("the upstream proxy stays as it was: no such URL");
+		return false;
+	}
+	cells_close_conns(e->cells);
+	upstream_free(&e->upstream);
+	e->upstream = new;
+	return true;
+}
+
+static bool
+take_debug(struct egress *e, const char *value)
+{
+	log_init("egressd", strcmp(value, "yes") == 0 ? LOGL_DEBUG : LOGL_INFO);
+	return true;
+}
+
+void
+setup_setting(struct egress *e, const char *name, const char *value)
+{
+	static const struct {
+		const char *name;
+		bool (*take)(struct egress *, const char *);
+	} rows[] = {
+		{ "allowedDomains", take_allowed },
+		{ "forbiddenDomains", take_forbidden },
+		{ "resolver", take_resolver },
+		{ "upstreamProxy", take_upstream },
+		{ "debug", take_debug },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (strcmp(name, rows[i].name) == 0 && rows[i].take(e, value))
+			log_debug("setting %s taken over", name);
+}
+
+bool
+setup_open(struct egress *e)
+{
+	const char *why;
+	char none[DOMAINS_WHY_BYTES];
+
+	if (!domain_list_parse("", 0, &e->allowed, none) ||
+	    !domain_list_parse("", 0, &e->forbidden, none)) {
+		log_err("%s", none);
+		return false;
+	}
+	e->resolver = resolver_new(e->base, "", &why);
+	if (e->resolver == NULL) {
+		log_err("c-ares: %s", why);
+		return false;
+	}
+	e->cells = cells_new(e);
+	if (e->cells == NULL)
+		log_err("no memory");
+	return e->cells != NULL;
+}
+
+void
+setup_close(struct egress *e)
+{
+	link_free(&e->link);
+	launchlink_free(&e->launch);
+	cells_free(&e->cells);
+	resolver_free(&e->resolver);
+	upstream_free(&e->upstream);
+	own_free(&e->own);
+	domain_list_free(&e->allowed);
+	domain_list_free(&e->forbidden);
+}
