@@ -88,6 +88,7 @@ cell_take_listener(struct cell *c, int fd)
 		return;
 	}
 	c->listener = fd;
+	c->owner->cb->listener(c->owner->cb->arg, c->id, fd);
 }
 
 static void

@@ -76,6 +76,7 @@ cell_on_exit(evutil_socket_t fd, short what, void *arg)
 	t->count--;
 	if (c->forget)
 		cells_remove_profile(t, c->profile);
+	t->cb->gone(t->cb->arg, c->id);
 	cell_say_reaped(c, status);
 	cell_free(&c);
 	t->cb->reaped(t->cb->arg);
@@ -267,6 +268,16 @@ cells_kill_all(struct cells *t)
 		c->orphan = true;
 		cell_kill(c);
 	}
+}
+
+void
+cells_tell_listeners(struct cells *t)
+{
+	struct cell *c;
+
+	LIST_FOREACH(c, &t->list, link)
+		if (c->listener != -1)
+			t->cb->listener(t->cb->arg, c->id, c->listener);
 }
 
 size_t

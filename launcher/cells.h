@@ -11,7 +11,11 @@ struct cells;
 struct cells_callbacks {
 	/* A message for supervisord; descriptors stay the table's. */
 	void (*send)(void *, const struct launch_msg *, const int *fds);
-	/* A cell is gone for good. */
+	/* The listener of a cell's network; it stays the table's. */
+	void (*listener)(void *, uint32_t cell_id, int fd);
+	/* A cell is gone for good; before the message that says so. */
+	void (*gone)(void *, uint32_t cell_id);
+	/* And after it. */
 	void (*reaped)(void *);
 	void *arg;
 };
@@ -37,6 +41,8 @@ void cells_feed(struct cells *, uint32_t cell_id, int fd);
  * for them are gone.
  */
 void cells_kill_all(struct cells *);
+/* Calls back with the listener of each cell that has one. */
+void cells_tell_listeners(struct cells *);
 size_t cells_count(const struct cells *);
 
 #endif

@@ -11,8 +11,12 @@ launcher_browsertaskd_SOURCES = \
 	launcher/compartment.h \
 	launcher/conf.c \
 	launcher/conf.h \
+	launcher/damping.c \
+	launcher/damping.h \
 	launcher/dirs.c \
 	launcher/dirs.h \
+	launcher/egress.c \
+	launcher/egress.h \
 	launcher/kept.c \
 	launcher/kept.h \
 	launcher/main.c \

@@ -23,6 +23,7 @@
 #include "common/log.h"
 #include "launcher/cells.h"
 #include "launcher/dirs.h"
+#include "launcher/egress.h"
 #include "launcher/notify.h"
 #include "launcher/options.h"
 #include "launcher/programs.h"
@@ -46,6 +47,7 @@ struct instance {
 	struct cells *cells;
 	struct secrets *secrets;
 	struct supervise *supervise;
+	struct egress *egress;
 	int sigfd;
 	bool terminal; /* started in one */
 	bool serving;
@@ -86,7 +88,7 @@ static void
 instance_reload(struct instance *in)
 {
 	const struct reload reload = { &in->options, &in->dirs, &in->sockets,
-		in->supervise };
+		in->supervise, in->egress };
 	char state[64];
 
 	if (in->stopping)
@@ -174,6 +176,22 @@ on_message(void *arg, const struct launch_msg *m, int fd)
 }
 
 static void
+on_supervisord_started(void *arg)
+{
+	struct instance *in = arg;
+
+	egress_connect(in->egress);
+}
+
+static void
+on_egressd_started(void *arg)
+{
+	struct instance *in = arg;
+
+	cells_tell_listeners(in->cells);
+}
+
+static void
 on_supervisord_ended(void *arg)
 {
 	struct instance *in = arg;
@@ -195,6 +213,22 @@ on_cell_message(void *arg, const struct launch_msg *m, const int *fds)
 	struct instance *in = arg;
 
 	supervise_send(in->supervise, m, fds);
+}
+
+static void
+on_cell_listener(void *arg, uint32_t cell_id, int fd)
+{
+	struct instance *in = arg;
+
+	egress_listen(in->egress, cell_id, fd);
+}
+
+static void
+on_cell_gone(void *arg, uint32_t cell_id)
+{
+	struct instance *in = arg;
+
+	egress_gone(in->egress, cell_id);
 }
 
 static void
@@ -277,7 +311,8 @@ instance_signals(struct instance *in)
 
 static int
 instance_events(struct instance *in, const struct cells_callbacks *cells,
-    const struct supervise_callbacks *supervise)
+    const struct supervise_callbacks *supervise,
+    const struct egress_callbacks *egress)
 {
 	in->base = event_base_new();
 	if (in->base == NULL)
@@ -289,9 +324,10 @@ instance_events(struct instance *in, const struct cells_callbacks *cells,
 	in->secrets = secrets_new();
 	in->supervise = supervise_new(
 	    in->base, &in->env, &in->options, &in->sockets, supervise);
+	in->egress = egress_new(in->base, &in->env, &in->options, egress);
 	if (in->on_signal == NULL || in->on_grace == NULL ||
 	    in->cells == NULL || in->secrets == NULL || in->supervise == NULL ||
-	    event_add(in->on_signal, NULL) == -1)
+	    in->egress == NULL || event_add(in->on_signal, NULL) == -1)
 		return ENOMEM;
 	return 0;
 }
@@ -300,6 +336,7 @@ static void
 instance_close(struct instance *in)
 {
 	sockets_unlink(&in->sockets, &in->dirs);
+	egress_free(&in->egress);
 	supervise_free(&in->supervise);
 	cells_free(&in->cells);
 	secrets_free(&in->secrets);
@@ -311,19 +348,22 @@ instance_close(struct instance *in)
 static int
 instance_run(struct instance *in)
 {
-	const struct cells_callbacks cells = { on_cell_message, on_cell_reaped,
-		in };
+	const struct cells_callbacks cells = { on_cell_message,
+		on_cell_listener, on_cell_gone, on_cell_reaped, in };
 	const struct supervise_callbacks supervise = { on_message,
-		on_supervisord_ended, on_given_up, in };
+		on_supervisord_started, on_supervisord_ended, on_given_up, in };
+	const struct egress_callbacks egress = { on_cell_message,
+		on_egressd_started, in };
 	int error;
 
 	error = instance_signals(in);
 	if (error == 0)
-		error = instance_events(in, &cells, &supervise);
+		error = instance_events(in, &cells, &supervise, &egress);
 	if (error != 0) {
 		log_err("cannot start: %s", strerror(error));
 		return EXIT_SYSTEM;
 	}
+	egress_start(in->egress);
 	supervise_start(in->supervise);
 	if (event_base_dispatch(in->base) == -1)
 		fatal("event loop failed");

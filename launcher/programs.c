@@ -97,8 +97,11 @@ programs_open(struct programs *p, const struct options *o)
 {
 	int code;
 
-	p->supervisord = p->cell = p->workerd = p->shell = p->chrome = -1;
+	p->supervisord = p->egressd = p->cell = p->workerd = p->shell =
+	    p->chrome = -1;
 	code = open_own(o, "supervisord", &p->supervisord);
+	if (code == 0)
+		code = open_own(o, "egressd", &p->egressd);
 	if (code == 0)
 		code = open_own(o, "cell", &p->cell);
 	if (code == 0)

@@ -7,6 +7,7 @@
 
 struct programs {
 	int supervisord;
+	int egressd;
 	int cell;
 	int workerd;
 	int shell;                  /* chromium-headless-shell, -1: not there */

@@ -39,6 +39,7 @@ take_setting(const struct reload *r, const struct settings *new, size_t i)
 		return;
 	}
 	settings_copy(&o->settings, new, i);
+	egress_setting(r->egress, row->name, now);
 	if (row->private) {
 		log_info("setting %s: changed", row->name);
 		return;

@@ -5,6 +5,7 @@
 #include "launcher/dirs.h"
 #include "launcher/options.h"
 #include "launcher/sockets.h"
+#include "launcher/egress.h"
 #include "launcher/supervise.h"
 
 /* What changes, or is told of changes; borrowed. */
@@ -13,6 +14,7 @@ struct reload {
 	const struct dirs *dirs;
 	const struct sockets *sockets;
 	struct supervise *supervise;
+	struct egress *egress;
 };
 
 /*

@@ -121,9 +121,8 @@ start_fill(const struct spawn_env *env, const struct launch_spawn *spawn,
 		    sizeof(s->profile_dir));
 }
 
-/* A short environment; the rest of the launcher's is nobody's business. */
-static void
-child_environment(char *ret_env[8])
+void
+spawn_environment(char *ret_env[SPAWN_ENVIRONMENT_MAX])
 {
 	static char path[] = "PATH=/usr/bin:/bin", lang[] = "LANG=C.UTF-8";
 	static const char *const kept[] = { "TZ", "ASAN_OPTIONS",
@@ -168,7 +167,7 @@ child_become_cell(const struct spawn_env *env, const struct launch_spawn *spawn,
     const char **ret_stage)
 {
 	static const char *const argv[] = { "cell", NULL };
-	char *environment[8];
+	char *environment[SPAWN_ENVIRONMENT_MAX];
 	int program, error;
 
 	*ret_stage = "die with the launcher";
@@ -194,7 +193,7 @@ child_become_cell(const struct spawn_env *env, const struct launch_spawn *spawn,
 	if (error != 0)
 		return error;
 	*ret_stage = "execute cell";
-	child_environment(environment);
+	spawn_environment(environment);
 	return clone_become(program, argv, environment);
 }
 

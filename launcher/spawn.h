@@ -21,6 +21,14 @@ struct spawn_env {
  */
 int spawn_probe(const struct spawn_env *, const char **ret_stage);
 
+#define SPAWN_ENVIRONMENT_MAX 8
+
+/*
+ * A short environment, which ends with NULL; the rest of the launcher's is
+ * nobody's business. The texts are static.
+ */
+void spawn_environment(char *ret_env[SPAWN_ENVIRONMENT_MAX]);
+
 struct spawned {
 	pid_t pid;
 	int pidfd;

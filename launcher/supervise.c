@@ -1,7 +1,7 @@
 /*
  * supervise: starts supervisord, speaks the launch protocol with it and
- * starts it again when it ends, not faster than once a second and not more
- * than five times in ten seconds. Runs in the launcher.
+ * starts it again when it ends, unless that is too often. Runs in the
+ * launcher.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,12 +21,10 @@
 #include "common/log.h"
 #include "common/panic.h"
 #include "launcher/clone.h"
+#include "launcher/damping.h"
 #include "launcher/supervise.h"
 #include "launcher/uidblock.h"
 
-#define STARTS_MAX   5
-#define STARTS_IN_MS 10000
-#define START_GAP_MS 1000
 #define EXIT_NO_EXEC 127
 
 struct supervise {
@@ -45,8 +43,7 @@ struct supervise {
 	struct event *on_pidfd;
 	struct event *on_gap; /* the time to the next start is over */
 	bool stopping;
-	int64_t starts_ms[STARTS_MAX]; /* ring of the last starts */
-	size_t nstarts;
+	struct damping damping;
 };
 
 static void
@@ -250,32 +247,19 @@ start_process(struct supervise *s)
 	return 0;
 }
 
-/* When the next start may be, 0 for at once; -1: it ends too often. */
-static int64_t
-start_due_ms(const struct supervise *s, int64_t now)
-{
-	int64_t last, oldest;
-
-	if (s->nstarts == 0)
-		return 0;
-	last = s->starts_ms[(s->nstarts - 1) % STARTS_MAX];
-	oldest = s->starts_ms[s->nstarts % STARTS_MAX];
-	if (s->nstarts >= STARTS_MAX && now - oldest < STARTS_IN_MS)
-		return -1;
-	return now - last >= START_GAP_MS ? 0 : last + START_GAP_MS;
-}
-
 static void
 start_now(struct supervise *s, int64_t now)
 {
 	int error;
 
-	s->starts_ms[s->nstarts++ % STARTS_MAX] = now;
+	damping_started(&s->damping, now);
 	error = start_process(s);
 	if (error == 0)
 		error = watch(s);
-	if (error == 0)
+	if (error == 0) {
+		s->cb->started(s->cb->arg);
 		return;
+	}
 	log_err("cannot start supervisord: %s", strerror(error));
 	s->stopping = true;
 	supervise_kill(s);
@@ -293,10 +277,10 @@ supervise_start(struct supervise *s)
 
 	if (s->pid != 0 || s->stopping)
 		return;
-	due = start_due_ms(s, now);
+	due = damping_due_ms(&s->damping, now);
 	if (due == -1) {
 		log_err("supervisord ended %d times within %d s: giving up",
-		    STARTS_MAX, STARTS_IN_MS / 1000);
+		    DAMPING_STARTS, DAMPING_MS / 1000);
 		s->stopping = true;
 		s->cb->given_up(s->cb->arg, EXIT_CRASHING);
 		return;

@@ -17,6 +17,8 @@ struct supervise_callbacks {
 	 * receiver's, is what came with it, or -1.
 	 */
 	int (*message)(void *, const struct launch_msg *, int fd);
+	/* It was started, and may be told things. */
+	void (*started)(void *);
 	/* It ended: nobody is left who knows the cells. */
 	void (*ended)(void *);
 	/* It will not be started again; the launcher's exit code. */

@@ -13,7 +13,8 @@
 
 enum uidblock_offset {
 	UID_SUPERVISORD = 0,
-	UID_CELL = 1,     /* all cells; none sees another's processes */
+	UID_CELL = 1, /* all cells; none sees another's processes */
+	UID_EGRESSD = 2,
 	UID_WORKER = 8,   /* + worker slot */
 	UID_BROWSER = 32, /* + browser slot */
 };

@@ -317,6 +317,10 @@ from_launcher(void)
 		    (unsigned long long)m.u.breach.value);
 		break;
 	case LAUNCH_USAGE:
+	case LAUNCH_EGRESS_DOWN:
+		break;
+	case LAUNCH_EGRESS:
+		fd_close(&fds[0]);
 		break;
 	default:
 		fprintf(out, "reaped %u %d %s %d %s\n", id, m.u.reaped.status,

@@ -19,7 +19,7 @@ my $build = abs_path($ENV{builddir} // '.');
 my $dir = tempdir('mcpXXXXXX', TMPDIR => 1, CLEANUP => 0);
 chmod 0755, $dir;
 mkdir "$dir/lib" or die;
-symlink "$build/$_/$_", "$dir/lib/$_" for qw(supervisord workerd cell);
+symlink "$build/$_/$_", "$dir/lib/$_" for qw(supervisord egressd workerd cell);
 open my $conf, '>', "$dir/conf" or die;
 close $conf;
 my @uids = $> == 0

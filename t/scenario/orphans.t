@@ -79,7 +79,7 @@ sub parts {
 	return %pid;
 }
 
-# Whether what had to go is gone. A new supervisord is none of it.
+# Whether what had to go is gone. A new supervisord or egressd is none of it.
 sub still_there {
 	my ($i, $what) = @_;
 
@@ -89,7 +89,7 @@ sub still_there {
 	    grep {
 		$what eq 'browser'
 		    ? $_->{cmd} =~ /headless-shell|^\[chrom/
-		    : $_->{cmd} !~ /^supervisord|launcher\/browsertaskd/
+		    : $_->{cmd} !~ /^supervisord|^egressd|launcher\/browsertaskd/
 	    } tree($i->{pid});
 }
 

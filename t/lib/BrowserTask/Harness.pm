@@ -187,7 +187,7 @@ sub new {
 	$self->{dir} = tempdir('bt-XXXXXX', TMPDIR => 1, CLEANUP => 0);
 	$self->{drop} = $> == 0 && $self->{mode} eq 'user';
 	mkdir "$self->{dir}/$_" or die "$_: $!\n" for qw(lib home);
-	for my $name (qw(supervisord workerd cell)) {
+	for my $name (qw(supervisord egressd workerd cell)) {
 		symlink $self->{programs}{$name} // "$builddir/$name/$name",
 		    "$self->{dir}/lib/$name" or die "$name: $!\n";
 	}

@@ -1,0 +1,377 @@
+/*
+ * egress: starts egressd, hands it the listeners of the cells' networks and a
+ * socket towards supervisord, and starts it again when it ends: only what it
+ * was carrying is lost then. Runs in the launcher.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/fdio.h"
+#include "common/log.h"
+#include "launcher/clone.h"
+#include "launcher/damping.h"
+#include "launcher/egress.h"
+#include "launcher/uidblock.h"
+
+#define REST_S       30 /* when it ends too often */
+#define EXIT_NO_EXEC 127
+
+/* The settings that are its matter. */
+static const char *const settings_told[] = { "debug", "resolver",
+	"upstreamProxy", "allowedDomains", "forbiddenDomains" };
+
+struct egress {
+	struct event_base *base;
+	const struct spawn_env *env;
+	const struct options *options;
+	const struct egress_callbacks *cb;
+	pid_t pid; /* 0: not running */
+	int pidfd;
+	int sock; /* -1: link broken or not running */
+	struct event *on_sock;
+	struct event *on_pidfd;
+	struct event *on_due; /* the time of the next start */
+	bool stopping;
+	bool connected; /* supervisord is there to be told */
+	struct damping damping;
+};
+
+static void
+link_close(struct egress *e)
+{
+	if (e->on_sock != NULL)
+		event_free(e->on_sock);
+	e->on_sock = NULL;
+	fd_close(&e->sock);
+}
+
+static void
+process_kill(struct egress *e)
+{
+	link_close(e);
+	if (e->pid != 0)
+		pidfd_send_signal(e->pidfd, SIGKILL, NULL, 0);
+}
+
+/* It was waited for. */
+static void
+process_forget(struct egress *e)
+{
+	link_close(e);
+	if (e->on_pidfd != NULL)
+		event_free(e->on_pidfd);
+	e->on_pidfd = NULL;
+	fd_close(&e->pidfd);
+	e->pid = 0;
+}
+
+/* It has nothing to say: what arrives is an end or a mistake. */
+static void
+on_sock(evutil_socket_t fd, short what, void *arg)
+{
+	process_kill(arg);
+}
+
+static void
+on_exit_of_it(evutil_socket_t fd, short what, void *arg)
+{
+	struct egress *e = arg;
+	int status;
+
+	if (waitpid(e->pid, &status, WNOHANG) != e->pid)
+		return;
+	if (WIFSIGNALED(status))
+		log_err("egressd was ended by signal %d (%s)", WTERMSIG(status),
+		    strsignal(WTERMSIG(status)));
+	else
+		log_err("egressd ended with status %d", WEXITSTATUS(status));
+	process_forget(e);
+	egress_start(e);
+}
+
+static void
+egress_send(struct egress *e, const struct launch_msg *m, const int *fd)
+{
+	int error;
+
+	if (e->sock == -1)
+		return;
+	error = launch_send(e->sock, LAUNCH_TO_EGRESSD, m, fd);
+	if (error == 0)
+		return;
+	/* A full socket: hundreds of messages unread, it hangs. */
+	log_err("egressd: %s: %s", launch_type_name((enum launch_type)m->type),
+	    strerror(error));
+	process_kill(e);
+}
+
+/* From clone to exec; returns only on failure. */
+static int
+child_become(struct egress *e, int link)
+{
+	uid_t uid = e->env->uid_base + UID_EGRESSD;
+	const char *argv[] = { "egressd", NULL, NULL, NULL };
+	char base[16], *environment[SPAWN_ENVIRONMENT_MAX];
+	int fds[4], null, program, error;
+
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null == -1)
+		return errno;
+	fds[0] = fds[1] = null;
+	fds[2] = STDERR_FILENO;
+	fds[3] = link;
+	if (e->env->system) {
+		snprintf(
+		    base, sizeof(base), "%u", (unsigned int)e->env->uid_base);
+		argv[1] = "-u";
+		argv[2] = base;
+		if (setgroups(0, NULL) == -1 ||
+		    setresgid(uid, uid, uid) == -1 ||
+		    setresuid(uid, uid, uid) == -1)
+			return errno;
+	}
+	error = clone_die_with_parent(e->env->self_pidfd);
+	if (error != 0)
+		return error;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
+		return errno;
+	error = clone_set_fds(fds, 4, e->env->programs->egressd, &program);
+	if (error != 0)
+		return error;
+	spawn_environment(environment);
+	return clone_become(program, argv, environment);
+}
+
+static int
+watch(struct egress *e)
+{
+	e->on_sock =
+	    event_new(e->base, e->sock, EV_READ | EV_PERSIST, on_sock, e);
+	e->on_pidfd = event_new(
+	    e->base, e->pidfd, EV_READ | EV_PERSIST, on_exit_of_it, e);
+	if (e->on_sock == NULL || e->on_pidfd == NULL ||
+	    event_add(e->on_sock, NULL) == -1 ||
+	    event_add(e->on_pidfd, NULL) == -1)
+		return ENOMEM;
+	return 0;
+}
+
+static int
+start_process(struct egress *e)
+{
+	int link[2], error;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, link) == -1)
+		return errno;
+	error = fd_set_nonblock(link[0]);
+	if (error == 0)
+		error = clone_process(0, &e->pid, &e->pidfd);
+	if (error == 0 && e->pid == 0) {
+		error = child_become(e, link[1]);
+		log_err("cannot start egressd: %s", strerror(error));
+		_exit(EXIT_NO_EXEC);
+	}
+	close(link[1]);
+	if (error != 0) {
+		close(link[0]);
+		return error;
+	}
+	e->sock = link[0];
+	return watch(e);
+}
+
+/* It reads no file, and what may hold a password is in no arguments. */
+static void
+tell_settings(struct egress *e)
+{
+	char value[SETTINGS_VALUE_BYTES];
+
+	for (size_t i = 0; i < sizeof(settings_told) / sizeof(settings_told[0]);
+	     i++) {
+		size_t row = (size_t)settings_index(settings_told[i]);
+
+		if (settings_is_default(&e->options->settings, row))
+			continue;
+		settings_format(&e->options->settings, row, value);
+		egress_setting(e, settings_told[i], value);
+	}
+	explicit_bzero(value, sizeof(value));
+}
+
+static void
+start_now(struct egress *e)
+{
+	int error;
+
+	damping_started(&e->damping, clock_mono_ms());
+	error = start_process(e);
+	if (error != 0) {
+		log_err("cannot start egressd: %s", strerror(error));
+		process_kill(e);
+		if (e->pid != 0 && waitpid(e->pid, NULL, 0) == e->pid)
+			process_forget(e);
+		egress_start(e);
+		return;
+	}
+	tell_settings(e);
+	e->cb->started(e->cb->arg);
+	if (e->connected)
+		egress_connect(e);
+}
+
+static void
+start_later(struct egress *e, int64_t ms)
+{
+	const struct timeval tv = { ms / 1000, ms % 1000 * 1000 };
+
+	event_add(e->on_due, &tv);
+}
+
+static void
+tell_down(struct egress *e)
+{
+	struct launch_msg m;
+
+	log_err("egressd ended %d times within %d s: no run has a network, "
+		"trying again in %d s",
+	    DAMPING_STARTS, DAMPING_MS / 1000, REST_S);
+	launch_msg_init(&m, LAUNCH_EGRESS_DOWN, 0);
+	e->cb->send(e->cb->arg, &m, NULL);
+}
+
+void
+egress_start(struct egress *e)
+{
+	int64_t now = clock_mono_ms(), due;
+
+	if (e->pid != 0 || e->stopping)
+		return;
+	due = damping_due_ms(&e->damping, now);
+	if (due == 0) {
+		start_now(e);
+	} else if (due > 0) {
+		start_later(e, due - now);
+	} else {
+		tell_down(e);
+		start_later(e, REST_S * 1000);
+	}
+}
+
+static void
+on_due(evutil_socket_t fd, short what, void *arg)
+{
+	egress_start(arg);
+}
+
+void
+egress_stop(struct egress *e)
+{
+	e->stopping = true;
+	event_del(e->on_due);
+	process_kill(e);
+}
+
+void
+egress_connect(struct egress *e)
+{
+	struct launch_msg m;
+	int pair[2];
+
+	e->connected = true;
+	if (e->sock == -1)
+		return;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
+		0, pair) == -1) {
+		log_err("egressd: no link: %s", strerror(errno));
+		process_kill(e);
+		return;
+	}
+	launch_msg_init(&m, LAUNCH_EGRESS_LINK, 0);
+	egress_send(e, &m, &pair[0]);
+	launch_msg_init(&m, LAUNCH_EGRESS, 0);
+	e->cb->send(e->cb->arg, &m, &pair[1]);
+	close(pair[0]);
+	close(pair[1]);
+}
+
+void
+egress_listen(struct egress *e, uint32_t cell_id, int fd)
+{
+	struct launch_msg m;
+
+	launch_msg_init(&m, LAUNCH_EGRESS_LISTENER, cell_id);
+	egress_send(e, &m, &fd);
+}
+
+void
+egress_gone(struct egress *e, uint32_t cell_id)
+{
+	struct launch_msg m;
+
+	launch_msg_init(&m, LAUNCH_EGRESS_GONE, cell_id);
+	egress_send(e, &m, NULL);
+}
+
+void
+egress_setting(struct egress *e, const char *name, const char *value)
+{
+	struct launch_msg m;
+
+	for (size_t i = 0; i < sizeof(settings_told) / sizeof(settings_told[0]);
+	     i++) {
+		if (strcmp(settings_told[i], name) != 0)
+			continue;
+		launch_msg_init(&m, LAUNCH_SETTING, 0);
+		strlcpy(m.u.setting.name, name, sizeof(m.u.setting.name));
+		strlcpy(m.u.setting.value, value, sizeof(m.u.setting.value));
+		egress_send(e, &m, NULL);
+		explicit_bzero(&m, sizeof(m));
+	}
+}
+
+struct egress *
+egress_new(struct event_base *base, const struct spawn_env *env,
+    const struct options *options, const struct egress_callbacks *cb)
+{
+	struct egress *e = calloc(1, sizeof(*e));
+
+	if (e == NULL)
+		return NULL;
+	e->base = base;
+	e->env = env;
+	e->options = options;
+	e->cb = cb;
+	e->sock = e->pidfd = -1;
+	e->on_due = evtimer_new(base, on_due, e);
+	if (e->on_due == NULL) {
+		free(e);
+		return NULL;
+	}
+	return e;
+}
+
+void
+egress_free(struct egress **egress)
+{
+	struct egress *e = *egress;
+
+	*egress = NULL;
+	if (e == NULL)
+		return;
+	egress_stop(e);
+	if (e->pid != 0 && waitpid(e->pid, NULL, 0) == e->pid)
+		process_forget(e);
+	event_free(e->on_due);
+	free(e);
+}
