@@ -91,7 +91,9 @@ on_exit_of_it(evutil_socket_t fd, short what, void *arg)
 
 	if (waitpid(e->pid, &status, WNOHANG) != e->pid)
 		return;
-	if (WIFSIGNALED(status))
+	if (e->stopping)
+		log_debug("egressd has ended");
+	else if (WIFSIGNALED(status))
 		log_err("egressd was ended by signal %d (%s)", WTERMSIG(status),
 		    strsignal(WTERMSIG(status)));
 	else
@@ -279,7 +281,6 @@ egress_stop(struct egress *e)
 {
 	e->stopping = true;
 	event_del(e->on_due);
-	process_kill(e);
 }
 
 void
@@ -370,6 +371,7 @@ egress_free(struct egress **egress)
 	if (e == NULL)
 		return;
 	egress_stop(e);
+	process_kill(e);
 	if (e->pid != 0 && waitpid(e->pid, NULL, 0) == e->pid)
 		process_forget(e);
 	event_free(e->on_due);

@@ -28,7 +28,7 @@ void egress_free(struct egress **);
  * often supervisord is told and it rests before it is tried again.
  */
 void egress_start(struct egress *);
-/* Never again. */
+/* Its end is none to speak of any more, and it is not started again. */
 void egress_stop(struct egress *);
 /* Supervisord was started: connects both, now or when there is an egressd. */
 void egress_connect(struct egress *);

@@ -66,6 +66,7 @@ instance_stop(struct instance *in, int exit_code)
 	in->exit_code = exit_code;
 	notify_systemd("STOPPING=1");
 	supervise_stop(in->supervise);
+	egress_stop(in->egress);
 	event_add(in->on_grace, &grace);
 	if (!supervise_runs(in->supervise))
 		event_active(in->on_grace, EV_TIMEOUT, 1);

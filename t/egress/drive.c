@@ -152,7 +152,8 @@ do_gone(const char *args)
 {
 	struct launch_msg m;
 
-	launch_msg_init(&m, LAUNCH_EGRESS_GONE, (uint32_t)strtoul(args, NULL, 10));
+	launch_msg_init(
+	    &m, LAUNCH_EGRESS_GONE, (uint32_t)strtoul(args, NULL, 10));
 	tell(&m, NULL);
 }
 

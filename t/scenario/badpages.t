@@ -352,7 +352,7 @@ sub check_next {
 
 	is($r->{status}, 'succeeded', "the next run succeeds after $name")
 	    or diag explain $r;
-	is((grep { $_->{cmd} !~ /^supervisord/ } tree($i->{pid})), 0,
+	is((grep { $_->{cmd} !~ /^(?:supervisord|egressd)/ } tree($i->{pid})), 0,
 		"and nothing is left after $name");
 }
 

@@ -27,10 +27,10 @@ sub instance {
 		%opt);
 }
 
-# The processes of an instance that are not its launcher and supervisord.
+# The processes of an instance that are no launcher, supervisord or egressd.
 sub cells {
 	my ($i) = @_;
-	return grep { $_->{cmd} !~ /^supervisord / } tree($i->{pid});
+	return grep { $_->{cmd} !~ /^(?:supervisord|egressd)\b/ } tree($i->{pid});
 }
 
 sub find {
@@ -48,6 +48,13 @@ sub end {
 }
 
 sub supervisord { return find($_[0], qr/^supervisord /) }
+# That of supervisord, the first of the block.
+sub uid_of {
+	my ($i) = @_;
+	my ($p) = grep { $_->{cmd} =~ /^supervisord / } tree($i->{pid});
+	return $p->{uid};
+}
+
 sub worker { return find($_[0], qr/^workerd/) }
 sub cell { return find($_[0], qr/^cell: session/) }
 
@@ -434,8 +441,7 @@ sub test_restart_after_kill {
 sub test_blocks {
 	my $i = instance(mode => 'system')->start;
 	my $j = instance(mode => 'system')->start;
-	my ($a) = map { $_->{uid} } tree($i->{pid});
-	my ($b) = map { $_->{uid} } tree($j->{pid});
+	my ($a, $b) = map { uid_of($_) } $i, $j;
 
 	isnt($a, $b, 'two instances have different uids');
 	my $k = instance(mode => 'system',
@@ -467,7 +473,7 @@ sub test_blocks {
 	wait_until(5, sub { (grep { $_->{pid} == $stray && $_->{uid} == $b + 40
 	    && $_->{cmd} =~ /sleep/ } tree()) });
 	$j->start;
-	is((tree($j->{pid}))[0]{uid}, $b, 'it takes its former block again');
+	is(uid_of($j), $b, 'it takes its former block again');
 	ok(!(grep { $_->{pid} == $stray && $_->{state} ne 'Z' } tree()),
 	    'and kills what was left in it');
 	like($j->log, qr/killing process $stray/, 'which is logged');
@@ -475,7 +481,7 @@ sub test_blocks {
 	my $far = 1879048192 + 4000 * 4096 + 64 * ($$ % 4096);
 	$j->{settings} = [ "uidBase=$far", 'uidBlocks=1' ];
 	$j->start;
-	is((tree($j->{pid}))[0]{uid}, $far, 'another block');
+	is(uid_of($j), $far, 'another block');
 	is((stat $dir)[4], $far, 'directories change hands');
 	is((stat "$dir/single")[4], $far, 'and files');
 	is((stat "$dir/file")[4], $b, 'but none with a second name');

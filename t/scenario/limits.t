@@ -193,7 +193,7 @@ sub test_pages {
 	    @{ get($c, $r->{runId}, 'output')->{output}{trace_lines} };
 	cmp_ok($used, '<', 500, 'no download filled anything');
 	told("beside them: $used MiB");
-	is((grep { $_->{cmd} !~ /^supervisord/ } tree($i->{pid})), 0,
+	is((grep { $_->{cmd} !~ /^(?:supervisord|egressd)/ } tree($i->{pid})), 0,
 		'and nothing is left of any');
 	$i->stop;
 	$_->stop for $own, $site;
