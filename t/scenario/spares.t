@@ -42,6 +42,21 @@ sub cell_parts {
 	return \%parts;
 }
 
+# How many descriptors below the launcher watch files; a build without filters
+# of system calls lets a browser do that.
+sub watching {
+	my ($i, $parts) = @_;
+	my $n = 0;
+
+	return 0 if BrowserTask::Harness::slurp("/proc/$parts->{browser}[0]/status")
+	    !~ /^Seccomp:\s+2$/m;
+	for my $p (tree($i->{pid})) {
+		$n += grep { (readlink($_) // '') =~ /inotify/ }
+		    glob("/proc/$p->{pid}/fd/*");
+	}
+	return $n;
+}
+
 sub one_page {
 	my ($c, %options) = @_;
 	return batch($c, [ $site->url('/article') ],
@@ -60,6 +75,7 @@ sub test_use {
 	for (1 .. 2) {
 		my $spare = cell_parts($i);
 		is(scalar @{ $spare->{cell} }, 1, 'there is one cell');
+		is(watching($i, $spare), 0, 'which watches no files');
 		my ($took, $r) = timed(sub { one_page($c) });
 		push @warm, $took;
 		is($r->{status}, 'succeeded', 'a run');
