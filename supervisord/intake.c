@@ -374,6 +374,8 @@ on_run_end(struct intake *in, const struct ipc_params *p)
 		strlcpy(end->cause, text, sizeof(end->cause));
 	task_trace(
 	    in->task, "worker: run ended, %s", end->ok ? "ok" : "not ok");
+	/* What waits for its commit is needed when its processes are gone. */
+	store_hurry(in->task->sup->store);
 }
 
 typedef void intake_fn(struct intake *, const struct ipc_params *);

@@ -79,8 +79,9 @@ link_unlist(struct link *l, struct link_cell *c)
 	free(c);
 }
 
-static void
-link_flush(struct link *l)
+/* 0, or the error of the first order that is left. */
+static int
+link_send(struct link *l)
 {
 	struct order *o;
 	int error;
@@ -88,16 +89,24 @@ link_flush(struct link *l)
 	while (l->fd != -1 && (o = STAILQ_FIRST(&l->orders)) != NULL) {
 		error = launch_send(l->fd, LAUNCH_FROM_SUPERVISORD, &o->msg,
 		    o->fd == -1 ? NULL : &o->fd);
-		if (error == EAGAIN) {
-			event_add(l->writable, NULL);
-			return;
-		}
+		if (error != 0)
+			return error;
 		STAILQ_REMOVE_HEAD(&l->orders, entry);
 		fd_close(&o->fd);
 		free(o);
-		if (error != 0)
-			link_break(l, strerror(error));
 	}
+	return 0;
+}
+
+static void
+link_flush(struct link *l)
+{
+	int error = link_send(l);
+
+	if (error == EAGAIN)
+		event_add(l->writable, NULL);
+	else if (error != 0)
+		link_break(l, strerror(error));
 }
 
 /* NULL when it cannot be sent, nor ever will. */
@@ -418,8 +427,15 @@ link_purge(struct link *l)
 void
 link_kill(struct link *l, uint32_t cell_id)
 {
-	if (link_find(l, cell_id) != NULL)
-		link_order_simple(l, LAUNCH_KILL, cell_id);
+	if (link_find(l, cell_id) == NULL)
+		return;
+	link_order_simple(l, LAUNCH_KILL, cell_id);
+	/*
+	 * The end of its processes shall not wait for the commit of this turn.
+	 * An error is met when the loop comes to the order.
+	 */
+	if (link_send(l) == 0)
+		event_del(l->writable);
 }
 
 void

@@ -208,6 +208,13 @@ wi_end(struct worker *w, const struct input *in)
 	if (!w->stopping)
 		worker_arm(w->timer, WORKER_EXIT_MS);
 	w->ops->on_msg(w->ctx, in->params);
+	/*
+	 * That was its last word, and the run is over when nothing of its cell
+	 * is left: to wait until the worker has tidied up would only make it
+	 * later.
+	 */
+	if (w->state == WS_ENDED && w->cell != NULL && !w->cell->keep)
+		cell_kill(w->cell);
 }
 
 static void

@@ -521,8 +521,9 @@ test_spare(void)
 	is_int(spares_ready(&sup), 0, "it is a spare no more");
 	worker_set_running(o.worker);
 	worker_is_done(sock);
+	order_is(LAUNCH_KILL, "its cell ends with the run, at once");
 	close(sock);
-	tell_reaped(id, LAUNCH_WORKER_ENDED);
+	tell_reaped(id, LAUNCH_KILLED);
 	is_int(o.code, ERR_NONE, "it serves one run");
 
 	id = order_comes(LAUNCH_SPAWN, "the next spare");
