@@ -45,6 +45,7 @@ PAGE_JS = \
 	page/locate.js \
 	page/pageinfo.js \
 	page/pagetype.js \
+	page/pending.js \
 	page/reach.js \
 	page/reader.js \
 	page/shot.js \
@@ -77,6 +78,7 @@ page/scripts.c: $(PAGE_JS) page/embed.sh page/readability.stamp
 	    content=$(srcdir)/page/content.js \
 	    pageinfo=$(srcdir)/page/pageinfo.js \
 	    pagetype=$(srcdir)/page/pagetype.js \
+	    pending=$(srcdir)/page/pending.js \
 	    reader=$(srcdir)/page/reader.js \
 	    shot=$(srcdir)/page/shot.js \
 	    stable=$(srcdir)/page/stable.js \

@@ -285,10 +285,11 @@ void
 page_be_undrawn(struct page *p)
 {
 	struct iovec iov[] = { SCRIPT_LITERAL("{\"source\":\""),
-		SCRIPT_IOV(undrawn), SCRIPT_LITERAL("\"}") };
+		SCRIPT_IOV(undrawn), SCRIPT_LITERAL("("), SCRIPT_IOV(pending),
+		SCRIPT_LITERAL("())\"}") };
 
 	cdp_call(p->browser->cdp, p->session,
-	    "Page.addScriptToEvaluateOnNewDocument", iov, 3, PAGE_OPEN_MS, NULL,
+	    "Page.addScriptToEvaluateOnNewDocument", iov, 5, PAGE_OPEN_MS, NULL,
 	    NULL);
 }
 

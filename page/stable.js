@@ -10,9 +10,10 @@
 // even the parser stands still, twice graceMs if there is text to read. Then
 // the answer is partial.
 // Quiet: a page that ran no script cannot change. Else two frames (at least
-// 40 ms; where none are drawn, o.undrawn, 200 ms) without a mutation; a page
-// that does change is waited for until it rests for 150 ms, at most stableMs; so
-// is one that says of a part of it that it is busy.
+// 40 ms) without a mutation; where none are drawn (o.undrawn), until nothing is
+// pending (pending.js), or 200 ms where nobody knows. A page that does change is
+// waited for until it rests for 150 ms, at most stableMs; so is one that says of
+// a part of it that it is busy.
 // Where o.again is set the page was loaded before, and only quiet is wanted.
 // Where we switched scripts off (o.scripts false), neither timers nor events
 // reach this world: the worker then asks when the browser says it is loaded.
@@ -20,6 +21,7 @@
   const QUIET_MS = 150;
   const SEEN_MS = 40;
   const UNDRAWN_MS = 200;
+  const UNDRAWN_MAX_MS = 400;
   // An image may be named like a property of the document, and hides it.
   const doc = new Proxy(document, {
     get(target, name) {
@@ -37,15 +39,37 @@
 
   const navigation = () => performance.getEntriesByType("navigation")[0];
 
+  const isProgram = (s) =>
+    !s.type || /^(module|(text|application)\/(x-)?(java|ecma)script)$/i.test(s.type.trim());
+
   function ranScripts() {
-    for (const s of doc.scripts) {
-      if (!s.type || /^(module|(text|application)\/(x-)?(java|ecma)script)$/i.test(s.type.trim()))
-        return true;
-    }
+    if ([...doc.scripts].some(isProgram))
+      return true;
     if (performance.getEntriesByType("resource").some(
       (e) => /^(script|fetch|xmlhttprequest|beacon)$/.test(e.initiatorType)))
       return true;
-    return doc.querySelector("body[onload],img[onload],img[onerror],iframe,frame,object,embed") !== null;
+    if (doc.querySelector("body[onload],img[onload],img[onerror],iframe,frame,object,embed") !== null)
+      return true;
+    return o.undrawn && pending(0) >= 0; // one that took itself away
+  }
+
+  // What pending.js says; undefined when it is not there, as after the page
+  // has opened its document anew.
+  function pending(elapsed) {
+    let said;
+    const hear = (e) => { said = e.detail; };
+    doc.addEventListener("browsertask-said", hear);
+    doc.dispatchEvent(new CustomEvent("browsertask-ask", {detail: elapsed}));
+    doc.removeEventListener("browsertask-said", hear);
+    return said;
+  }
+
+  // Programs that may load others in a way that cannot be seen, or run apart.
+  function mayHide() {
+    if (doc.querySelector("iframe,frame,object,embed,script[type=module i],script[type=importmap i]," +
+        "link[rel~=modulepreload i]") !== null)
+      return true;
+    return [...doc.scripts].some((s) => !s.src && isProgram(s) && /\bimport\s*\(/.test(s.text));
   }
 
   function loaded() {
@@ -87,6 +111,27 @@
 
   // readystatechange comes just before the load event; the handlers of load
   // have run when the next task does.
+  async function undrawnQuiet(start) {
+    await sleep(0);
+    await sleep(0);
+    const hides = o.again || mayHide();
+    for (;;) {
+      const elapsed = now() - start;
+      const said = hides ? undefined : pending(elapsed);
+      const wait = typeof said === "number" ? Math.min(said, UNDRAWN_MAX_MS - elapsed) : UNDRAWN_MS - elapsed;
+      if (!(wait > 0))
+        return;
+      await sleep(wait);
+    }
+  }
+
+  async function drawnQuiet(start) {
+    await frame();
+    await frame();
+    // Frames may come fast; a script that works every 20 ms must be seen.
+    await sleep(Math.max(0, SEEN_MS - (now() - start)));
+  }
+
   async function quiet() {
     let last = 0;
     const watch = new MutationObserver(() => {
@@ -94,12 +139,7 @@
     });
     watch.observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
     const start = now();
-    if (!o.undrawn) {
-      await frame();
-      await frame();
-    }
-    // Frames may come fast; a script that works every 20 ms must be seen.
-    await sleep(Math.max(0, (o.undrawn ? UNDRAWN_MS : SEEN_MS) - (now() - start)));
+    await (o.undrawn ? undrawnQuiet : drawnQuiet)(start);
     while (now() - start < o.stableMs) {
       const rest = last === 0 ? 0 : last + QUIET_MS - now();
       if (rest > 0)

@@ -1,21 +1,22 @@
 // undrawn: for a browser that draws no frames, since its pages are only read:
 // what a page waits for happens all the same. Runs before the first script of
 // every document, in the page's own world. Pages get frames from a timer;
-// observers and the ends of animations are looked after every LOOK_MS.
+// observers and the ends of animations are looked after every LOOK_MS. What is
+// due of all that is told to pending.js.
 //
 // What is out of sight counts as seen, once for each observer, so that what
 // would be loaded when somebody scrolls there is loaded; but in ROUNDS rounds
 // only, or lists without an end would grow for ever. An animation or transition
 // of up to EARLY_MS ends at once, the first time on an element; others in their
 // own time, so that what goes to and fro is no faster than it would be.
-(function () {
+(function (pending) {
   "use strict";
   const FRAME_MS = 16;
   const LOOK_MS = 50;
+  const SOON_MS = 200;
   const EARLY_MS = 2000;
   const ROUNDS = 12;
-  const later = window.setTimeout.bind(window);
-  const never = window.clearTimeout.bind(window);
+  const {later, never} = pending;
   const now = performance.now.bind(performance);
   const report = window.reportError.bind(window);
   const styleOf = window.getComputedStyle.bind(window);
@@ -70,6 +71,8 @@
     const time = now();
     running = wanted;
     wanted = new Map();
+    if (running.size > 0)
+      pending.note(0);
     for (const [handle, f] of running) {
       running.delete(handle);
       call(f, undefined, time);
@@ -85,6 +88,7 @@
     needFunction(f, "requestAnimationFrame");
     wanted.set(++handles, f);
     wake();
+    pending.note(FRAME_MS);
     return handles;
   }
 
@@ -102,6 +106,7 @@
 
   put(window, "requestIdleCallback", function requestIdleCallback(f) {
     needFunction(f, "requestIdleCallback");
+    pending.note(FRAME_MS);
     return later(() => {
       const end = now() + 50;
       call(f, undefined, made(IdleDeadline,
@@ -139,6 +144,11 @@
   function lookSoon() {
     looking = true;
     wake();
+  }
+
+  function lookAtNew() {
+    lookSoon();
+    pending.note(FRAME_MS);
   }
 
   function lookAtSight(time) {
@@ -182,7 +192,7 @@
         return;
       this.#targets.set(target, null);
       sights.add(this);
-      lookSoon();
+      lookAtNew();
     }
 
     unobserve(target) {
@@ -236,8 +246,10 @@
     }
 
     #deliver() {
-      if (this.#records.length > 0)
-        call(this.#tell, this, this.takeRecords(), this);
+      if (this.#records.length === 0)
+        return;
+      pending.note(0);
+      call(this.#tell, this, this.takeRecords(), this);
     }
   });
 
@@ -290,7 +302,7 @@
       const border = options && options.box === "border-box";
       this.#targets.set(target, {box: border ? "borderBoxSize" : "contentBoxSize", inline: 0, block: 0});
       sizes.add(this);
-      lookSoon();
+      lookAtNew();
     }
 
     unobserve(target) {
@@ -317,8 +329,10 @@
         last.block = blockSize;
         entries.push(made(ResizeObserverEntry, {target, ...is}));
       }
-      if (entries.length > 0)
-        call(this.#tell, this, entries, this);
+      if (entries.length === 0)
+        return;
+      pending.note(0);
+      call(this.#tell, this, entries, this);
     }
   });
 
@@ -346,8 +360,13 @@
     }
     const left = begun.get(a) + timing.endTime / Math.abs(a.playbackRate) - now();
     const early = timing.endTime <= EARLY_MS && !hurried.has(a.effect.target);
-    if (!isFinite(timing.endTime) || a.playState !== "running" || (left > 0 && !early))
+    if (!isFinite(timing.endTime) || a.playState !== "running")
       return;
+    if (left > 0 && !early) {
+      if (left <= SOON_MS)
+        pending.due(left + LOOK_MS);
+      return;
+    }
     ended.add(a);
     if (early)
       hasty.push(a.effect.target);
@@ -382,5 +401,9 @@
   }
 
   window.addEventListener("DOMContentLoaded", () => later(look, 0), {once: true, capture: true});
-  window.addEventListener("load", endAnimations, {once: true, capture: true});
-})();
+  window.addEventListener("load", () => {
+    endAnimations();
+    if (sights.size > 0 || sizes.size > 0)
+      lookAtNew();
+  }, {once: true, capture: true});
+})

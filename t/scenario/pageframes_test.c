@@ -29,6 +29,36 @@ static const struct {
 	    { "Idle at last.", "Fonts are ready.", "The view changed." },
 	    { NULL } },
 	{ "/loop.html", { "Frames for ever." }, { NULL } },
+	{ "/timer.html",
+	    { "Soon after.", "Late after.", "A chain of ten.", "From a text." },
+	    { "Cleared in vain." } },
+	{ "/timerlate.html", { "Late after." }, { NULL } },
+	{ "/messages.html", { "Twenty steps.", "Twenty messages." }, { NULL } },
+	{ "/removed.html", { "Late after." }, { NULL } },
+	{ "/worker.html",
+	    { "A word of a worker.", "A blob of text.", "A module." },
+	    { NULL } },
+	{ "/still.html", { "At once." }, { "They look made." } },
+	{ "/opened.html", { "Another text.", "Late." }, { NULL } },
+};
+
+/* What the page's own world says of what is to come, as stable.js asks it. */
+#define ASK                                                               \
+	"()=>{let said='nothing';"                                        \
+	"document.addEventListener('browsertask-said',e=>said=e.detail);" \
+	"document.dispatchEvent("                                         \
+	"new CustomEvent('browsertask-ask',{detail:0}));"                 \
+	"return typeof said==='number'?Math.sign(said):said}"
+
+static const struct {
+	const char *path, *answer, *name;
+} asked[] = {
+	{ "/still.html", "-1", "there was never anything" },
+	{ "/removed.html", "0", "it is over" },
+	{ "/messages.html", "0", "its messages have come" },
+	{ "/loop.html", "1", "it goes on" },
+	{ "/worker.html", "1", "nobody knows" },
+	{ "/opened.html", "\"nothing\"", "a document opened anew" },
 };
 
 static bool
@@ -52,6 +82,22 @@ test_pages(struct page *p)
 }
 
 static void
+test_asked(struct page *p)
+{
+	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+		is_int(visit_read(p, asked[i].path, 0), PAGE_OK, asked[i].path);
+		/* What was due last is over for two frames then. */
+		visit_eval(
+		    p, "() => new Promise((d) => setTimeout(d, 100))", NULL, 0);
+		is_int(visit_eval(p, ASK, NULL, 0), PAGE_OK, "  is asked");
+		ok(visit.json != NULL &&
+			strcmp(visit.json, asked[i].answer) == 0,
+		    "  %s: %s", asked[i].name,
+		    visit.json == NULL ? "no answer" : visit.json);
+	}
+}
+
+static void
 test_browser(enum live_program program, const char *pages)
 {
 	const char *why = "";
@@ -63,8 +109,10 @@ test_browser(enum live_program program, const char *pages)
 	}
 	p = visit_open();
 	ok(p != NULL, "a tab opens");
-	if (p != NULL)
+	if (p != NULL) {
 		test_pages(p);
+		test_asked(p);
+	}
 	visit_end();
 }
 
