@@ -5,6 +5,7 @@ page_libpage_a_SOURCES = \
 	page/act.h \
 	page/act_events.c \
 	page/acting.h \
+	page/begin.c \
 	page/browser.c \
 	page/browser.h \
 	page/cookies.c \

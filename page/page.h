@@ -132,6 +132,9 @@ bool page_navigate(struct page *, const char *url,
  */
 bool page_read(struct page *, const char *url, const struct page_nav_options *,
     const struct page_extract_options *, page_nav_cb *, void *arg);
+/* The same of the page as it is now, when it is stable. */
+bool page_read_again(struct page *, int stable_timeout_ms,
+    const struct page_extract_options *, page_nav_cb *, void *arg);
 /* Waits until the page as it is now is stable; 0: 3000 ms. */
 bool page_wait_stable(struct page *, int timeout_ms, page_nav_cb *, void *arg);
 /*

@@ -306,6 +306,9 @@ void page_close_target(struct page *, cdp_reply_cb *);
 
 /* navigate.c */
 #define LOAD_RETRY_MS 100
+void load_on_navigate(struct cdp *, const struct cdp_reply *, void *arg);
+/* Looks at a document for the first time, or again after it went wrong. */
+void load_start_script(struct page *);
 /* The stable script has ended: is the page stable? */
 void load_settle(struct page *);
 /* The stable script did not get to its end: once more, a little later. */

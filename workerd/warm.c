@@ -1,7 +1,7 @@
 /*
  * warm: what the worker of a spare does while it has no run: the scripts that
- * read pages are compiled in the renderer that will need them. It loads nothing
- * from anywhere, and leaves the tab as it was.
+ * read pages are compiled in the renderer that will need them, and it lays out
+ * its first text. It loads nothing from anywhere, and leaves the tab as it was.
  */
 #include <stdlib.h>
 
@@ -14,38 +14,103 @@
  */
 #define WARM_TIMEOUT_MS 20000
 
+/*
+ * What the first text on a page costs once: fonts are looked for, styles of the
+ * browser's own are read, lines are broken.
+ */
+static const char sample[] =
+    "() => { document.body.innerHTML = '<style>.w { color: red; display: flex }"
+    " .w > * { margin: 1px } @media (max-width: 1px) { .w { color: blue } }"
+    "</style><nav><a href=\"?a\">One</a> <a href=\"?b\">Two</a></nav><main>"
+    "<h1>Title</h1><p class=w>Some <b>bold</b>, <i>italic</i> and "
+    "<code>fixed</code> text.<p style=\"font-family: serif\">Serif."
+    "<p style=\"font-family: sans-serif\">Sans.<ul><li>Item</ul><table><tr>"
+    "<th>Head<td>Cell</table><img alt=\"Image\"><form><label>Name <input>"
+    "</label><select><option>Choice</select><textarea></textarea>"
+    "<button>Send</button></form></main>'; }";
+
+enum warm_step {
+	WARM_READ, /* the scripts with the reader's view, of an empty page */
+	WARM_FILL,
+	WARM_AGAIN, /* as most runs read, of a page with something on it */
+	WARM_CLEAR,
+	WARM__MAX
+};
+
 struct warm {
+	struct page *page;
+	enum warm_step step;
 	void (*done)(void *arg, const char *why);
 	void *arg;
 };
 
-static void
-on_read(struct page *page, const struct page_nav *nav, void *arg)
-{
-	struct warm w = *(struct warm *)arg;
+static bool warm_go(struct warm *);
 
-	(void)page;
-	free(arg);
-	w.done(w.arg, nav->status == PAGE_OK ? NULL : nav->message);
+static void
+warm_on(struct warm *w, enum page_status status, const char *message)
+{
+	struct warm copy = *w;
+
+	w->step++;
+	if (status == PAGE_OK && w->step < WARM__MAX && warm_go(w))
+		return;
+	free(w);
+	copy.done(copy.arg, status == PAGE_OK ? NULL : message);
 }
 
-bool
-warm_page(
-    struct page *page, void (*done)(void *arg, const char *why), void *arg)
+static void
+on_nav(struct page *page, const struct page_nav *nav, void *arg)
 {
+	(void)page;
+	warm_on(arg, nav->status, nav->message);
+}
+
+static void
+on_result(struct page *page, const struct page_result *result, void *arg)
+{
+	(void)page;
+	warm_on(arg, result->status, result->message);
+}
+
+static bool
+warm_go(struct warm *w)
+{
+	static const char clear[] = "() => { document.body.innerHTML = ''; }";
 	static const struct page_nav_options nav = { .timeout_ms =
 							 WARM_TIMEOUT_MS };
 	static const struct page_extract_options all = { .page_info = true,
 		.content = true,
 		.readability = true,
 		.timeout_ms = WARM_TIMEOUT_MS };
+	static const struct page_extract_options usual = { .page_info = true,
+		.content = true,
+		.timeout_ms = WARM_TIMEOUT_MS };
+
+	switch (w->step) {
+	case WARM_READ:
+		return page_read(w->page, "about:blank", &nav, &all, on_nav, w);
+	case WARM_FILL:
+		return page_eval(w->page, sample, sizeof(sample) - 1, NULL, 0,
+		    WARM_TIMEOUT_MS, on_result, w);
+	case WARM_AGAIN:
+		return page_read_again(
+		    w->page, WARM_TIMEOUT_MS, &usual, on_nav, w);
+	default:
+		return page_eval(w->page, clear, sizeof(clear) - 1, NULL, 0,
+		    WARM_TIMEOUT_MS, on_result, w);
+	}
+}
+
+bool
+warm_page(
+    struct page *page, void (*done)(void *arg, const char *why), void *arg)
+{
 	struct warm *w = calloc(1, sizeof(*w));
 
 	if (w == NULL)
 		return false;
-	w->done = done;
-	w->arg = arg;
-	if (page_read(page, "about:blank", &nav, &all, on_read, w))
+	*w = (struct warm){ page, WARM_READ, done, arg };
+	if (warm_go(w))
 		return true;
 	free(w);
 	return false;
