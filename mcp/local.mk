@@ -81,10 +81,10 @@ mcp_browsertask_mcp_CPPFLAGS = $(AM_CPPFLAGS) -DSBINDIR='"$(sbindir)"'
 mcp_browsertask_mcp_LDADD = $(MCP_LIBS)
 
 dist_check_SCRIPTS += t/scenario/mcp_lines.t t/scenario/mcp_runs.t \
-	t/scenario/mcp_start.t t/scenario/mcp_subs.t \
+	t/scenario/mcp_many.t t/scenario/mcp_start.t t/scenario/mcp_subs.t \
 	t/scenario/mcp_tasks.t
 TESTS += t/scenario/mcp_lines.t t/scenario/mcp_runs.t \
-	t/scenario/mcp_start.t t/scenario/mcp_subs.t \
+	t/scenario/mcp_many.t t/scenario/mcp_start.t t/scenario/mcp_subs.t \
 	t/scenario/mcp_tasks.t
 EXTRA_DIST += t/lib/BrowserTask/Mcp.pm
 
