@@ -58,7 +58,8 @@ t_unit_conf_test_LDADD = model/libmodel.a common/libcommon.a \
 TESTS += t/unit/conf_test
 
 check_PROGRAMS += t/launch/fakesup t/launch/fakework t/launch/hog
-check_PROGRAMS += t/launch/hostile
+check_PROGRAMS += t/launch/hostile t/launch/bare-headless-shell
+t_launch_bare_headless_shell_SOURCES = t/launch/bare.c
 t_launch_hostile_SOURCES = t/launch/hostile.c t/launch/hostile_try.c \
 	t/launch/hostile_try.h
 t_launch_hog_SOURCES = t/launch/hog.c
@@ -66,8 +67,8 @@ t_launch_fakesup_SOURCES = t/launch/fakesup.c
 t_launch_fakesup_LDADD = launch/liblaunch.a common/libcommon.a $(BSD_LIBS)
 t_launch_fakework_SOURCES = t/launch/fakework.c
 t_launch_fakework_LDADD = common/libcommon.a $(BSD_LIBS)
-TESTS += t/scenario/compartment.t t/scenario/conf.t t/scenario/launcher.t t/scenario/limits.t t/scenario/log.t t/scenario/orphans.t
-EXTRA_DIST += t/scenario/compartment.t t/scenario/conf.t t/scenario/launcher.t t/scenario/limits.t t/scenario/log.t t/scenario/orphans.t t/lib/BrowserTask/Harness.pm t/lib/BrowserTask/Talk.pm
+TESTS += t/scenario/compartment.t t/scenario/conf.t t/scenario/gate.t t/scenario/launcher.t t/scenario/limits.t t/scenario/log.t t/scenario/orphans.t
+EXTRA_DIST += t/scenario/compartment.t t/scenario/conf.t t/scenario/gate.t t/scenario/launcher.t t/scenario/limits.t t/scenario/log.t t/scenario/orphans.t t/lib/BrowserTask/Harness.pm t/lib/BrowserTask/Talk.pm
 
 check_PROGRAMS += t/unit/profiles_test
 t_unit_profiles_test_SOURCES = \

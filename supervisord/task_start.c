@@ -188,12 +188,27 @@ task_try_begin(struct task *t)
 		    "the run could not be handed to its worker");
 }
 
+/* The proof that no page is loaded outside of a sandbox stays with the run. */
+static void
+task_event_acting(const struct task *t, struct change *c)
+{
+	const struct launch_sandbox *s = worker_sandbox(t->worker);
+	struct buf b;
+
+	buf_init(&b, EVENT_DOC_BYTES);
+	buf_addf(&b,
+	    "{\"phase\":\"acting\",\"sandbox\":{\"renderers\":%u,"
+	    "\"seccomp\":%u,\"namespaces\":%u,\"noNewPrivs\":%s}}",
+	    s->renderers, s->seccomp_mode, s->ns_depth,
+	    s->no_new_privs != 0 ? "true" : "false");
+	change_event(c, EVENT_PHASE_CHANGED, &b);
+}
+
 static void
 task_on_ready(void *ctx)
 {
 	struct task *t = ctx;
 	struct change *c;
-	struct buf b;
 	bool again;
 
 	if (t->rec.intent != INTENT_NONE || t->abandoned)
@@ -209,11 +224,8 @@ task_on_ready(void *ctx)
 		task_abort(t, ERR_INTERNAL, "no memory");
 		return;
 	}
-	if (!again) {
-		buf_init(&b, EVENT_DOC_BYTES);
-		buf_add_str(&b, "{\"phase\":\"acting\"}");
-		change_event(c, EVENT_PHASE_CHANGED, &b);
-	}
+	if (!again)
+		task_event_acting(t, c);
 	change_commit(c, task_acting_written, NULL);
 }
 

@@ -286,6 +286,12 @@ worker_cell(const struct worker *w)
 	return w->cell == NULL ? 0 : w->cell_id;
 }
 
+const struct launch_sandbox *
+worker_sandbox(const struct worker *w)
+{
+	return &w->cell->sandbox;
+}
+
 bool
 worker_is_takeover(const struct worker *w)
 {

@@ -47,6 +47,8 @@ bool worker_is_takeover(const struct worker *);
  * before the run was told to it.
  */
 bool worker_is_starting(const struct worker *);
+/* What was seen of its browser's sandbox; from on_ready on. */
+const struct launch_sandbox *worker_sandbox(const struct worker *);
 /* Its cell, 0 while it has none. */
 uint32_t worker_cell(const struct worker *);
 /* Only after on_reaped, or when the launcher is gone. */

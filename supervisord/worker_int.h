@@ -57,10 +57,11 @@ struct cell {
 	bool keep;
 	struct worker *worker; /* NULL: idle */
 	struct celllog *log;
-	bool up;           /* a sandbox was seen: its browser works */
-	bool browser_gone; /* no worker can follow */
-	bool doomed;       /* KILL ordered */
-	bool closed;       /* somebody asked for its end */
+	bool up; /* a sandbox was seen: its browser works */
+	struct launch_sandbox sandbox; /* that was it, then */
+	bool browser_gone;             /* no worker can follow */
+	bool doomed;                   /* KILL ordered */
+	bool closed;                   /* somebody asked for its end */
 	struct cell_closer *closers;
 };
 

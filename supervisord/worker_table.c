@@ -162,6 +162,7 @@ wi_sandbox(struct worker *w, const struct input *in)
 	w->sup->browser.confined = launch_sandbox_is_tight(s);
 	if (launch_sandbox_is_tight(s)) {
 		w->cell->up = true;
+		w->cell->sandbox = *s;
 		worker_up(w);
 		return;
 	}

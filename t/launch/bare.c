@@ -1,0 +1,23 @@
+/*
+ * bare: the installed headless shell with its own sandbox off, in place of one
+ * that cannot have it, for the test that no page is loaded then.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "config.h"
+
+int
+main(int argc, char **argv)
+{
+	static char off[] = "--no-sandbox";
+	char **args = calloc((size_t)argc + 2, sizeof(*args));
+
+	if (args == NULL)
+		return 1;
+	for (int i = 0; i < argc; i++)
+		args[i] = argv[i];
+	args[argc] = off;
+	execv(CHROMIUM_DIR "/chromium-headless-shell", args);
+	return 127;
+}
