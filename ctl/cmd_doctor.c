@@ -99,7 +99,7 @@ doctor_service(struct doctor *d)
 	    strstr(reason, strerror(EACCES)) != NULL) {
 		doctor_say(d, DOCTOR_WARN, "service",
 		    "ask as root or as the socket's owner, or be in the group "
-		    "of the setting clientGid",
+		    "of the setting clientGroup",
 		    "does not let this user in (%s)", reason);
 		return;
 	}

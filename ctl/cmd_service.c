@@ -119,8 +119,11 @@ show_status(const struct ctl *ctl, struct json_val profile)
 	    number(profile, "pid"), number(profile, "epoch"));
 	show_runs(profile);
 	show_browser(profile);
-	show_text("clients", "%" PRId64, number(profile, "clients"));
-	show_text("disk", "%s free, store %s", disk, store);
+	show_line("clients", json_obj_get(profile, "clients"));
+	if (json_is_missing(json_obj_get(profile, "storeBytes")))
+		show_text("disk", "%s free", disk);
+	else
+		show_text("disk", "%s free, store %s", disk, store);
 	if (truth(profile, "draining"))
 		ctl_hint("browsertaskctl resume lets runs start again");
 }

@@ -142,7 +142,8 @@ ctl_connect(struct ctl *ctl)
 		ctl_error("no service answers (%s)", reason);
 		if (strstr(reason, strerror(EACCES)) != NULL)
 			ctl_hint("ask as root or as the socket's owner, or be "
-				 "in the group of the setting clientGid");
+				 "in the group of the setting "
+				 "clientGroup");
 		else
 			ctl_hint("start browsertaskd, or name its socket with "
 				 "--socket or $BROWSERTASK_SOCKET; "

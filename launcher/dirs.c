@@ -204,11 +204,10 @@ open_state(struct dirs *d, const struct options *o)
 static int
 open_run(struct dirs *d, const struct options *o)
 {
-	mode_t mode = o->system ? 0755 : 0700;
 	struct stat st;
 	int error, fd, code;
 
-	error = make_path(o->run_dir, mode);
+	error = make_path(o->run_dir, 0700);
 	if (error != 0 || realpath(o->run_dir, d->run) == NULL) {
 		errno = error != 0 ? error : errno;
 		return say(EXIT_CANNOT_USE, "cannot make the socket directory",

@@ -17,6 +17,8 @@ launcher_browsertaskd_SOURCES = \
 	launcher/dirs.h \
 	launcher/egress.c \
 	launcher/egress.h \
+	launcher/groups.c \
+	launcher/groups.h \
 	launcher/kept.c \
 	launcher/kept.h \
 	launcher/main.c \

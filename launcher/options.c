@@ -16,6 +16,7 @@
 #include "common/log.h"
 #include "config.h"
 #include "launcher/conf.h"
+#include "launcher/groups.h"
 #include "launcher/options.h"
 
 enum {
@@ -278,7 +279,8 @@ options_settings(const struct options *o, struct settings *ret_settings,
 	for (int i = 0; i < o->nassignments; i++)
 		if (!settings_assign(&s, o->assignments[i], ret_why, size))
 			return false;
-	if (!settings_check(&s, &row, error.text, sizeof(error.text)))
+	if (!settings_check(&s, &row, error.text, sizeof(error.text)) ||
+	    !groups_resolve(&s, &row, error.text, sizeof(error.text)))
 		return conf_why(o, lines.at[row], error.text, ret_why, size);
 	*ret_settings = s;
 	*ret_has_file = status == CONF_GOOD;

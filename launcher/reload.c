@@ -53,14 +53,13 @@ take_setting(const struct reload *r, const struct settings *new, size_t i)
 }
 
 static void
-take_group(const struct reload *r)
+take_groups(const struct reload *r)
 {
-	int error = sockets_regroup(
-	    r->sockets, r->dirs, r->options->settings.clientGid);
+	int error = sockets_regroup(r->sockets, r->dirs, &r->options->settings);
 
 	if (error != 0)
-		log_err("setting clientGid: the client socket stays as it is:"
-			" %s",
+		log_err("settings clientGroup and adminGroup: the sockets stay"
+			" as they are: %s",
 		    strerror(error));
 }
 
@@ -68,24 +67,26 @@ void
 reload_settings(const struct reload *r)
 {
 	struct options *o = r->options;
-	int64_t old_gid = o->settings.clientGid;
 	char why[PATH_MAX + 320];
 	struct settings new;
-	bool has_file, changed = false;
+	bool has_file, changed = false, regroup;
 
 	if (!options_settings(o, &new, &has_file, why, sizeof(why))) {
 		log_err("%s; all settings stay as they were", why);
 		return;
 	}
 	o->conf_needed = o->conf_needed || has_file;
+	regroup =
+	    !settings_equal(&o->settings, &new, SETTING_ROW_clientGroup) ||
+	    !settings_equal(&o->settings, &new, SETTING_ROW_adminGroup);
 	for (size_t i = 0; i < SETTINGS_COUNT; i++) {
 		if (settings_equal(&o->settings, &new, i))
 			continue;
 		changed = true;
 		take_setting(r, &new, i);
 	}
-	if (o->settings.clientGid != old_gid)
-		take_group(r);
+	if (regroup)
+		take_groups(r);
 	if (!changed)
 		log_info("reload: no setting changed");
 	log_init("browsertaskd", o->settings.debug ? LOGL_DEBUG : LOGL_INFO);

@@ -83,10 +83,10 @@ inherit(struct sockets *s, bool *ret_inherited)
 
 /*
  * The directory's lock is held, so that a file of this name is of an instance
- * that is gone.
+ * that is gone. Mode 0600, or 0660 with a group (-1: none).
  */
 static int
-bind_one(const char *dir, const char *name, mode_t mode, gid_t gid, int *ret_fd)
+bind_one(const char *dir, const char *name, int64_t gid, int *ret_fd)
 {
 	struct sockaddr_un sun = { .sun_family = AF_UNIX };
 	mode_t old;
@@ -109,8 +109,9 @@ bind_one(const char *dir, const char *name, mode_t mode, gid_t gid, int *ret_fd)
 	n = bind(fd, (const struct sockaddr *)&sun, sizeof(sun));
 	umask(old);
 	if (n == -1 ||
-	    (gid != (gid_t)-1 && lchown(sun.sun_path, (uid_t)-1, gid) == -1) ||
-	    (mode != 0600 && chmod(sun.sun_path, mode) == -1)) {
+	    (gid != -1 &&
+		(lchown(sun.sun_path, (uid_t)-1, (gid_t)gid) == -1 ||
+		    chmod(sun.sun_path, 0660) == -1))) {
 		log_err("cannot make %s: %s", sun.sun_path, strerror(errno));
 		close(fd);
 		return EXIT_CANNOT_USE;
@@ -119,41 +120,82 @@ bind_one(const char *dir, const char *name, mode_t mode, gid_t gid, int *ret_fd)
 	return 0;
 }
 
+/* Who may pass through the socket directory: all that may use a socket. */
+static int
+open_way(const struct dirs *d, const struct settings *set)
+{
+	int64_t client = settings_gid(set->clientGroup);
+	int64_t admin = settings_gid(set->adminGroup);
+	int64_t gid = client != -1 ? client : admin;
+	/* A directory has one group: for two, the sockets' own modes decide. */
+	mode_t mode = gid == -1           ? 0700
+	    : admin == -1 || admin == gid ? 0750
+					  : 0711;
+
+	/* The old group is let out before another one is let in. */
+	if (chmod(d->run, 0700) == -1 ||
+	    chown(d->run, (uid_t)-1, gid == -1 ? getegid() : (gid_t)gid) ==
+		-1 ||
+	    chmod(d->run, mode) == -1)
+		return errno;
+	return 0;
+}
+
 int
 sockets_open(struct sockets *s, const struct dirs *d, const struct options *o)
 {
-	int64_t gid = o->settings.clientGid;
+	const struct settings *set = &o->settings;
 	bool inherited;
-	int code;
+	int code, error;
 
 	s->client_fd = s->admin_fd = -1;
 	s->inherited = false;
 	code = inherit(s, &inherited);
 	if (code != 0 || inherited)
 		return code;
-	code = bind_one(d->run, "client.sock", gid == -1 ? 0600 : 0660,
-	    (gid_t)gid, &s->client_fd);
+	code = bind_one(d->run, "client.sock", settings_gid(set->clientGroup),
+	    &s->client_fd);
 	if (code == 0)
-		code = bind_one(
-		    d->run, "admin.sock", 0600, (gid_t)-1, &s->admin_fd);
-	return code;
+		code = bind_one(d->run, "admin.sock",
+		    settings_gid(set->adminGroup), &s->admin_fd);
+	if (code != 0)
+		return code;
+	error = open_way(d, set);
+	if (error != 0) {
+		log_err(
+		    "cannot give %s to its group: %s", d->run, strerror(error));
+		return EXIT_CANNOT_USE;
+	}
+	return 0;
+}
+
+static int
+regroup_one(const struct dirs *d, const char *name, int64_t gid)
+{
+	char path[PATH_MAX + 16];
+
+	snprintf(path, sizeof(path), "%s/%s", d->run, name);
+	/* The old group is let out before another one is let in. */
+	if (chmod(path, 0600) == -1 ||
+	    lchown(path, (uid_t)-1, gid == -1 ? getegid() : (gid_t)gid) == -1 ||
+	    (gid != -1 && chmod(path, 0660) == -1))
+		return errno;
+	return 0;
 }
 
 int
 sockets_regroup(
-    const struct sockets *s, const struct dirs *d, int64_t client_gid)
+    const struct sockets *s, const struct dirs *d, const struct settings *set)
 {
-	char path[PATH_MAX + 16];
-	gid_t gid = client_gid == -1 ? getegid() : (gid_t)client_gid;
+	int error;
 
 	if (s->inherited)
 		return 0;
-	snprintf(path, sizeof(path), "%s/client.sock", d->run);
-	/* The old group is let out before another one is let in. */
-	if (chmod(path, 0600) == -1 || lchown(path, (uid_t)-1, gid) == -1 ||
-	    (client_gid != -1 && chmod(path, 0660) == -1))
-		return errno;
-	return 0;
+	error = regroup_one(d, "client.sock", settings_gid(set->clientGroup));
+	if (error == 0)
+		error =
+		    regroup_one(d, "admin.sock", settings_gid(set->adminGroup));
+	return error != 0 ? error : open_way(d, set);
 }
 
 void

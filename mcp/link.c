@@ -331,7 +331,7 @@ link_dial(struct link *l)
 	l->started = false;
 	snprintf(text, sizeof(text), "no service answers (%s)%s", reason,
 	    error == EACCES ? ": only its user, root and the group of the "
-			      "setting clientGid may ask it"
+			      "setting clientGroup may ask it"
 			    : "");
 	link_fail_all(l, text);
 }

@@ -13,9 +13,11 @@
 
 #include "model/domains.h"
 #include "model/setting_checks.h"
+#include "model/settings.h"
 
 #define RESOLVERS_MAX 8
 #define HOST_BYTES    256
+#define GROUP_CHARS   32
 
 static bool __attribute__((format(printf, 3, 4)))
 bad(char *ret_why, size_t size, const char *fmt, ...)
@@ -195,4 +197,27 @@ setting_check_domains(const char *value, char *ret_why, size_t size)
 	else
 		bad(ret_why, size, "is no list of patterns: %s", why);
 	return good;
+}
+
+bool
+setting_check_group(const char *value, char *ret_why, size_t size)
+{
+	static const char letters[] =
+	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+	static const char others[] = "0123456789-.$";
+
+	if (settings_gid(value) != -1)
+		return true;
+	if (strlen(value) <= GROUP_CHARS && strchr(letters, value[0]) != NULL) {
+		value += strspn(value, letters);
+		while (*value != '\0' &&
+		    (strchr(letters, *value) != NULL ||
+			strchr(others, *value) != NULL))
+			value++;
+		if (*value == '\0')
+			return true;
+	}
+	snprintf(ret_why, size,
+	    "is no group: write its name, or a number from 0 to 4294967294");
+	return false;
 }

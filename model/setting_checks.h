@@ -24,6 +24,9 @@ setting_check setting_check_proxy;
 /* Patterns of model/domains.h, commas or blanks between. */
 setting_check setting_check_domains;
 
+/* Name or number of a group. */
+setting_check setting_check_group;
+
 #define SETTING_SEPARATORS ", "
 
 /*

@@ -167,6 +167,18 @@ settings_format_line(
 	    value, quote);
 }
 
+int64_t
+settings_gid(const char *value)
+{
+	size_t len = strlen(value);
+	long long gid;
+
+	if (len == 0 || len > 10 || strspn(value, "0123456789") != len)
+		return -1;
+	gid = strtoll(value, NULL, 10);
+	return gid <= UID_LAST ? gid : -1;
+}
+
 const char *
 setting_type_name(enum setting_type type)
 {

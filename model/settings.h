@@ -90,6 +90,8 @@ bool settings_equal(const struct settings *, const struct settings *, size_t i);
 bool settings_is_default(const struct settings *, size_t i);
 /* Row i of *to becomes that of *from. */
 void settings_copy(struct settings *to, const struct settings *from, size_t i);
+/* A group's number as text, else (also of a name, or nothing) -1. */
+int64_t settings_gid(const char *value);
 /* The type as the manual calls it. */
 const char *setting_type_name(enum setting_type);
 

@@ -4,6 +4,7 @@
  * success:false and why, which is no error.
  */
 #include "common/log.h"
+#include "supervisord/auditlog.h"
 #include "supervisord/cancel.h"
 #include "supervisord/client.h"
 #include "supervisord/query.h"
@@ -47,6 +48,15 @@ cancel_run(struct client *client, uint32_t seq, const struct ipc_params *p)
 	if (!query_run_id(client, seq, p, &id) ||
 	    !query_record(client, seq, &id, &rec))
 		return;
+	if (!client_may_see(client, rec.uid)) {
+		auditlog_tell_often(sup, (int64_t)client_uid(client),
+		    AUDIT_ACCESS_REFUSE, &id, "cancel of a run of uid %u",
+		    (unsigned)rec.uid);
+		reply_error(client, seq, ERR_TRUST_LEVEL_NOT_ALLOWED, &id,
+		    "the run is another user's: only they, root and"
+		    " administrators may cancel it");
+		return;
+	}
 	task = tasks_find(sup->tasks, &id);
 	if (task == NULL) {
 		cancel_answer(client, seq, &rec, false);

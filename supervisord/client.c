@@ -205,6 +205,19 @@ client_reads_first(struct client *c, const struct ulid *artifact)
 	return true;
 }
 
+bool
+client_reads_all(const struct client *c)
+{
+	return client_sees_all(c) ||
+	    (c->trust == TRUST_LOCAL && client_sup(c)->settings.shareRuns);
+}
+
+bool
+client_may_read(const struct client *c, uint32_t uid)
+{
+	return c->uid == uid || client_reads_all(c);
+}
+
 struct watch_list *
 client_watches(struct client *c)
 {

@@ -38,8 +38,14 @@ enum trust_level client_trust(const struct client *);
 bool client_may_command(const struct client *);
 /* May it see what belongs to any uid? */
 bool client_sees_all(const struct client *);
-/* May it see what belongs to that uid? */
+/* May it see, and end, what belongs to that uid? */
 bool client_may_see(const struct client *, uint32_t uid);
+/*
+ * The same of runs and their artifacts, to read only: users may share them (the
+ * setting shareRuns), if they are local.
+ */
+bool client_reads_all(const struct client *);
+bool client_may_read(const struct client *, uint32_t uid);
 /*
  * Has it not read this artifact before, or other ones so many since? The next
  * time it has.

@@ -16,6 +16,7 @@
 #include "common/log.h"
 #include "supervisord/auditlog.h"
 #include "supervisord/client_int.h"
+#include "supervisord/peer.h"
 #include "supervisord/sup.h"
 
 #define LISTEN_BACKLOG  256
@@ -60,14 +61,6 @@ clients_on_reap(evutil_socket_t fd, short what, void *arg)
 		client_free(&c);
 	for (int i = 0; i < 2; i++)
 		door_on_resume(-1, 0, &cs->doors[i]);
-}
-
-/* As a system service, the socket file's mode has decided already. */
-static bool
-client_is_welcome(const struct client *c)
-{
-	return !c->door->all->own_uid_only || c->uid == geteuid() ||
-	    c->uid == 0;
 }
 
 /* The launcher made the socket: as root, or as the very user we run as. */
@@ -138,21 +131,38 @@ client_await_hello(struct client *c)
 	return c->hello != NULL && event_add(c->hello, &tv) == 0;
 }
 
+/* Before a byte of theirs is read. */
+static bool
+door_admits(const struct door *d, int fd)
+{
+	struct sup *sup = d->all->sup;
+	const char *name = d->admin ? "admin" : "client";
+	uid_t uid;
+
+	if (peer_welcome(
+		fd, d->admin, d->all->own_uid_only, &sup->settings, &uid))
+		return true;
+	auditlog_tell_often(sup, (int64_t)uid, AUDIT_ACCESS_REFUSE, NULL,
+	    "connection to the %s socket", name);
+	log_debug("uid %u: not served at the %s socket", (unsigned)uid, name);
+	return false;
+}
+
 static void
 door_on_accept(struct evconnlistener *l, evutil_socket_t fd,
     struct sockaddr *sa, int len, void *arg)
 {
 	struct door *d = arg;
-	struct client *c = client_new(d, fd);
+	struct client *c;
 
+	if (!door_admits(d, fd)) {
+		close(fd);
+		return;
+	}
+	c = client_new(d, fd);
 	if (c == NULL)
 		return;
-	if (!client_is_welcome(c)) {
-		auditlog_tell_often(d->all->sup, (int64_t)c->uid,
-		    AUDIT_ACCESS_REFUSE, NULL, "connection to the %s socket",
-		    d->admin ? "admin" : "client");
-		client_drop(c, "this uid is not served");
-	} else if (!client_count_share(c) || !client_await_hello(c))
+	if (!client_count_share(c) || !client_await_hello(c))
 		client_drop(c, "no memory");
 	else if (c->over && !client_may_be_told(c))
 		client_doom(c);

@@ -61,6 +61,8 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/options.h \
 	supervisord/outcome.c \
 	supervisord/outcome.h \
+	supervisord/peer.c \
+	supervisord/peer.h \
 	supervisord/profile.c \
 	supervisord/profile.h \
 	supervisord/query.c \

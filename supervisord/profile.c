@@ -43,6 +43,20 @@ profile_contract(
 	json_put_bool(w, "isRemote", trust == TRUST_REMOTE);
 }
 
+/* What others do is not told to those who may not see it. */
+static void
+profile_load(struct sup *sup, struct client *client, struct json_writer *w)
+{
+	size_t active = tasks_active(sup->tasks);
+	size_t queued = tasks_queued(sup->tasks);
+
+	if (!client_reads_all(client))
+		tasks_count(
+		    sup->tasks, (uint32_t)client_uid(client), &active, &queued);
+	json_put_int64(w, "activeRuns", (int64_t)active);
+	json_put_int64(w, "queuedRuns", (int64_t)queued);
+}
+
 static void
 profile_totals(struct sup *sup, struct client *client, struct json_writer *w)
 {
@@ -51,7 +65,7 @@ profile_totals(struct sup *sup, struct client *client, struct json_writer *w)
 	struct store_txn *txn;
 	uint64_t total, held = 0;
 
-	f.by_uid = !client_sees_all(client);
+	f.by_uid = !client_reads_all(client);
 	json_write_key(w, "runs");
 	json_write_begin_object(w);
 	if (store_read_begin(sup->store, &txn) == STORE_OK) {
@@ -65,7 +79,8 @@ profile_totals(struct sup *sup, struct client *client, struct json_writer *w)
 		store_read_end(sup->store);
 	}
 	json_write_end_object(w);
-	json_put_int64(w, "artifactBytes", (int64_t)held);
+	if (client_may_command(client))
+		json_put_int64(w, "artifactBytes", (int64_t)held);
 }
 
 struct session_count {
@@ -160,15 +175,18 @@ profile_get(struct client *client, uint32_t seq, const struct ipc_params *p)
 	json_put_int64(&w, "uptimeMs", clock_mono_ms() - sup->started_mono_ms);
 	json_put_int64(&w, "pid", getpid());
 	json_put_int64(&w, "templates", (int64_t)registry_count(sup->registry));
-	json_put_int64(&w, "activeRuns", (int64_t)tasks_active(sup->tasks));
-	json_put_int64(&w, "queuedRuns", (int64_t)tasks_queued(sup->tasks));
+	profile_load(sup, client, &w);
 	json_put_int64(&w, "warmCells", (int64_t)spares_ready(sup));
 	json_put_int64(&w, "maxQueuedRuns", sup->settings.maxQueuedRuns);
-	json_put_int64(&w, "livingSessions", (int64_t)sessions_living(sup));
 	profile_sessions(sup, client, &w);
-	json_put_int64(&w, "clients", (int64_t)clients_count(sup->clients));
 	profile_totals(sup, client, &w);
-	json_put_int64(&w, "storeBytes", (int64_t)stats.map_bytes);
+	if (client_may_command(client)) {
+		json_put_int64(
+		    &w, "livingSessions", (int64_t)sessions_living(sup));
+		json_put_int64(
+		    &w, "clients", (int64_t)clients_count(sup->clients));
+		json_put_int64(&w, "storeBytes", (int64_t)stats.map_bytes);
+	}
 	json_put_int64(&w, "freeBytes", (int64_t)space.free_bytes);
 	profile_drain(sup, &w);
 	profile_browser(sup, &w);

@@ -38,7 +38,7 @@ find_record(struct client *client, struct store_txn *txn, const struct ulid *id,
 	if (err == STORE_NOT_FOUND ||
 	    (err == STORE_OK && run_record_expired(ret_rec, clock_stamp_ms())))
 		return ERR_RUN_NOT_FOUND;
-	if (err == STORE_OK && !client_may_see(client, ret_rec->uid)) {
+	if (err == STORE_OK && !client_may_read(client, ret_rec->uid)) {
 		auditlog_tell_often(client_sup(client),
 		    (int64_t)client_uid(client), AUDIT_ACCESS_REFUSE, id,
 		    "run of uid %u", (unsigned)ret_rec->uid);
@@ -124,7 +124,8 @@ void
 query_answer_run(struct client *client, uint32_t seq, const struct ulid *id,
     const struct query_submission *submission)
 {
-	struct runjson_want want = { .parts = RUNJSON_RESULT };
+	struct runjson_want want = { .parts = RUNJSON_RESULT,
+		.among_own = !client_reads_all(client) };
 
 	if (submission != NULL) {
 		want.parts = submission->brief ? RUNJSON_BRIEF : RUNJSON_RESULT;
@@ -170,7 +171,8 @@ query_run(struct client *client, uint32_t seq, const struct ipc_params *p)
 {
 	const char *include = ipc_str(p, F_INCLUDE);
 	struct runjson_want want = { .parts = RUNJSON_RESULT,
-		.max_bytes = (size_t)ipc_int(p, F_MAX_BYTES, 0) };
+		.max_bytes = (size_t)ipc_int(p, F_MAX_BYTES, 0),
+		.among_own = !client_reads_all(client) };
 	struct ulid id;
 
 	if (!query_run_id(client, seq, p, &id))
@@ -272,15 +274,16 @@ list_range(const struct ipc_params *p, struct run_range *range,
 }
 
 bool
-query_whose(struct client *client, const struct ipc_params *p, bool *ret_by_uid,
-    uint32_t *ret_uid, struct refusal *r)
+query_whose(struct client *client, const struct ipc_params *p, bool shared,
+    bool *ret_by_uid, uint32_t *ret_uid, struct refusal *r)
 {
+	bool all = shared ? client_reads_all(client) : client_sees_all(client);
 	int64_t own = (int64_t)client_uid(client);
 	int64_t uid = ipc_int(p, F_UID, own);
 
-	*ret_by_uid = ipc_has(p, F_UID) || !client_sees_all(client);
+	*ret_by_uid = ipc_has(p, F_UID) || !all;
 	*ret_uid = (uint32_t)uid;
-	if (client_may_see(client, *ret_uid))
+	if (all || uid == own)
 		return true;
 	auditlog_tell_often(client_sup(client), own, AUDIT_ACCESS_REFUSE, NULL,
 	    "list of uid %u", (unsigned)*ret_uid);
@@ -296,7 +299,7 @@ list_filter(struct client *client, const struct ipc_params *p,
 	const char *sess = ipc_str(p, F_SESSION_ID);
 
 	memset(f, 0, sizeof(*f));
-	if (!query_whose(client, p, &f->by_uid, &f->uid, r))
+	if (!query_whose(client, p, true, &f->by_uid, &f->uid, r))
 		return false;
 	f->template_id = ipc_str(p, F_TEMPLATE_ID);
 	f->by_status = status != NULL;

@@ -27,12 +27,13 @@ bool query_record(struct client *, uint32_t seq, const struct ulid *,
     struct run_record *ret_rec);
 
 /*
- * Whose a list shall be: the field uid, else all that the client may see. False
- * with the refusal filled in when it may not see them.
+ * Whose a list shall be: the field uid, else all that the client may see, of
+ * runs (shared) or of anything else. False with the refusal filled in when it
+ * may not see them.
  */
 struct refusal;
-bool query_whose(struct client *, const struct ipc_params *, bool *ret_by_uid,
-    uint32_t *ret_uid, struct refusal *);
+bool query_whose(struct client *, const struct ipc_params *, bool shared,
+    bool *ret_by_uid, uint32_t *ret_uid, struct refusal *);
 
 /* What an answer about a submission has besides the Run object. */
 struct query_submission {

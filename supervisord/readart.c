@@ -113,7 +113,7 @@ chunk_find(struct client *client, struct store_txn *txn, const char *name,
 
 	if (id_parse("art_", name, &id))
 		err = artifact_get_live(txn, &id, clock_stamp_ms(), &c->row);
-	if (err == STORE_OK && !client_may_see(client, c->row.uid)) {
+	if (err == STORE_OK && !client_may_read(client, c->row.uid)) {
 		auditlog_tell_often(client_sup(client),
 		    (int64_t)client_uid(client), AUDIT_ACCESS_REFUSE,
 		    &c->row.run, "artifact of uid %u", (unsigned)c->row.uid);

@@ -308,7 +308,8 @@ runjson_write(struct sup *sup, struct store_txn *txn,
 		task = tasks_find(sup->tasks, &rec->id);
 		if (task != NULL && rec->status == RUN_QUEUED)
 			json_put_int64(w, "queuePosition",
-			    (int64_t)tasks_position(sup->tasks, task));
+			    (int64_t)tasks_position(
+				sup->tasks, task, want->among_own));
 		put_domains(w, txn, rec);
 		put_result(sup, txn, rec, want, w);
 	}

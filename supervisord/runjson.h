@@ -26,6 +26,7 @@ enum runjson_part {
 struct runjson_want {
 	unsigned parts;
 	size_t max_bytes; /* cut to about this; 0: as long as it is stored */
+	bool among_own;   /* the queue's other runs are not to be known of */
 };
 
 /*

@@ -80,15 +80,17 @@ sched_first(const struct sched *s, int64_t now_ms)
 }
 
 size_t
-sched_position(
-    const struct sched *s, const struct sched_entry *entry, int64_t now_ms)
+sched_position(const struct sched *s, const struct sched_entry *entry,
+    bool among_own, int64_t now_ms)
 {
 	const struct sched_entry *e;
 	size_t position = 1;
 
 	for (int i = 0; i < PRIORITY__MAX; i++)
 		TAILQ_FOREACH(e, &s->classes[i], entry)
-			if (e != entry && sched_before(e, entry, now_ms))
+			if (e != entry &&
+			    (!among_own || e->owner == entry->owner) &&
+			    sched_before(e, entry, now_ms))
 				position++;
 	return position;
 }

@@ -20,6 +20,7 @@ struct sched_entry {
 	TAILQ_ENTRY(sched_entry) entry;
 	enum run_priority priority;
 	uint64_t order; /* of arrival */
+	uint32_t owner; /* a uid */
 	int64_t since_ms;
 	bool queued;
 	bool held; /* may not start now */
@@ -42,8 +43,8 @@ void sched_remove(struct sched *, struct sched_entry *);
 void sched_hold(struct sched *, struct sched_entry *, bool held);
 /* Whose turn it is, or NULL; stays in the queue. */
 struct sched_entry *sched_first(const struct sched *, int64_t now_ms);
-/* 1 for the first. Time grows with the queue. */
-size_t sched_position(
-    const struct sched *, const struct sched_entry *, int64_t now_ms);
+/* 1 for the first, among its owner's or all. Time grows with the queue. */
+size_t sched_position(const struct sched *, const struct sched_entry *,
+    bool among_own, int64_t now_ms);
 
 #endif

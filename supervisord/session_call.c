@@ -124,7 +124,7 @@ session_call_list(
 	struct buf b;
 	int err;
 
-	good = query_whose(client, p, &by_uid, &uid, &refusal);
+	good = query_whose(client, p, false, &by_uid, &uid, &refusal);
 	if (good && cursor != NULL && !id_parse("sess_", cursor, &before))
 		good = refuse(&refusal, ERR_INVALID_PARAMETER,
 		    "cursor: not a nextCursor of an answer");

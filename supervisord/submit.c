@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/log.h"
@@ -34,6 +35,7 @@
 enum {
 	GUARD_KNOWN = STORE__MAX, /* the key stands for a run */
 	GUARD_REFUSED,            /* no room for a new run */
+	GUARD_SHARE,              /* no room for a new run of this user's */
 	GUARD_NO_SESSION          /* none of that id for this user */
 };
 
@@ -188,7 +190,10 @@ make_identity(struct submission *s, uid_t uid)
 
 	if (s->options.key[0] == '\0')
 		return;
-	snprintf(domain, sizeof(domain), "%u", (unsigned)uid);
+	if (s->sup->settings.shareRuns && s->rec.trust == TRUST_LOCAL)
+		strlcpy(domain, "shared", sizeof(domain));
+	else
+		snprintf(domain, sizeof(domain), "%u", (unsigned)uid);
 	idem_identity(IDEM_MCP, parts, s->rec.identity);
 	s->rec.has_identity = true;
 }
@@ -241,6 +246,26 @@ make_record(struct submission *s, uid_t uid)
 	    &s->inputs, &s->options, s->sup->store, s->params, &s->refusal);
 }
 
+/* Has its user as many runs waiting as one may have? */
+static int
+guard_share(struct store_txn *txn, const struct submission *s)
+{
+	struct run_filter own = { .by_uid = true,
+		.uid = s->rec.uid,
+		.by_status = true,
+		.status = RUN_QUEUED };
+	uint64_t waiting;
+	int err;
+
+	if (s->rec.uid == 0 || s->rec.uid == geteuid())
+		return STORE_OK;
+	if ((err = run_total(txn, &own, &waiting)) != STORE_OK)
+		return err;
+	return waiting < (uint64_t)s->sup->settings.maxQueuedRunsPerUid
+	    ? STORE_OK
+	    : GUARD_SHARE;
+}
+
 /* In the transaction: the key decides before a new run does. */
 static int
 submit_guard(struct store_txn *txn, struct change *c)
@@ -267,6 +292,8 @@ submit_guard(struct store_txn *txn, struct change *c)
 		return err;
 	if (s->refusal.code != ERR_NONE)
 		return GUARD_REFUSED;
+	if ((err = guard_share(txn, s)) != STORE_OK)
+		return err;
 	if (s->lent)
 		err = session_take(
 		    txn, &s->session, s->rec.uid, s->rec.trust, now);
@@ -418,6 +445,12 @@ submit_done(struct sup *sup, struct change *c, int err)
 		    s->mismatch ? ", with other parameters" : "");
 		submit_answer(s, &s->known, true);
 	} else if (err == GUARD_REFUSED) {
+		submit_reject(s, s->refusal.code, s->refusal.message);
+	} else if (err == GUARD_SHARE) {
+		refuse(&s->refusal, ERR_QUEUE_FULL,
+		    "uid %u has %lld runs waiting already, as many as a user"
+		    " may have (the setting maxQueuedRunsPerUid)",
+		    s->rec.uid, (long long)sup->settings.maxQueuedRunsPerUid);
 		submit_reject(s, s->refusal.code, s->refusal.message);
 	} else if (err == GUARD_NO_SESSION) {
 		submit_reject(s, ERR_SESSION_NOT_FOUND,

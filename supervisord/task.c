@@ -307,6 +307,7 @@ task_new(struct sup *sup, const struct run_record *rec)
 	t->rec = *rec;
 	t->spent_before_ms = rec->spent_ms;
 	t->cancel_told = rec->intent == INTENT_CANCEL;
+	t->queue.owner = rec->uid;
 	TAILQ_INIT(&t->watches);
 	id_format("run_", &rec->id, t->name);
 	t->deadline = evtimer_new(sup->base, task_on_deadline, t);

@@ -91,8 +91,15 @@ void tasks_reserve(struct tasks *);
 void tasks_release(struct tasks *);
 /* Those queued and the places held. */
 size_t tasks_places_taken(const struct tasks *);
-/* 1 for the next one to start; 0 when it is not queued. */
-size_t tasks_position(const struct tasks *, const struct task *);
+/* Both, of one user's. */
+void tasks_count(
+    const struct tasks *, uint32_t uid, size_t *ret_active, size_t *ret_queued);
+/*
+ * 1 for the next one to start, of all or of its user's; 0 when it is not
+ * queued.
+ */
+size_t
+tasks_position(const struct tasks *, const struct task *, bool among_own);
 /* Starts what may start, a little later. */
 void tasks_pump(struct tasks *);
 /* Calls once when no run has processes and none is being settled: maybe now. */

@@ -130,6 +130,21 @@ tasks_active(const struct tasks *ts)
 	return ts->active;
 }
 
+void
+tasks_count(const struct tasks *ts, uint32_t uid, size_t *ret_active,
+    size_t *ret_queued)
+{
+	size_t active = 0, queued = 0;
+	struct task *t;
+
+	RB_FOREACH(t, task_tree, (struct task_tree *)(uintptr_t)&ts->tree) {
+		active += t->rec.uid == uid && t->active;
+		queued += t->rec.uid == uid && t->queue.queued;
+	}
+	*ret_active = active;
+	*ret_queued = queued;
+}
+
 size_t
 tasks_queued(const struct tasks *ts)
 {
@@ -156,10 +171,10 @@ tasks_places_taken(const struct tasks *ts)
 }
 
 size_t
-tasks_position(const struct tasks *ts, const struct task *t)
+tasks_position(const struct tasks *ts, const struct task *t, bool among_own)
 {
 	return t->queue.queued
-	    ? sched_position(&ts->queue, &t->queue, clock_mono_ms())
+	    ? sched_position(&ts->queue, &t->queue, among_own, clock_mono_ms())
 	    : 0;
 }
 

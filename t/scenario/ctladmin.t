@@ -22,7 +22,7 @@ chmod 0755, $dir;
 my $root = $> == 0;
 my $nobody = 65534;
 my $i = BrowserTask::Harness->new(
-	settings => $root ? ["clientGid=$nobody"] : []);
+	settings => $root ? ["clientGroup=$nobody"] : []);
 
 # Runs it with the service's socket: (exit status, output, errors).
 sub ctl {

@@ -117,7 +117,7 @@ sub instance {
 
 my $both = 'cookies: long=%s; short=%1$s.';
 my $i = instance('sessionIdleMs=600000', 'maxLivingSessions=2',
-    'clientGid=65534');
+    'clientGroup=65534');
 my $c = client($i);
 my $session;
 

@@ -419,7 +419,7 @@ subtest 'places taken without a word' => sub {
 
 # Only root can be another user: this is no test for others.
 subtest 'whose runs' => sub {
-	my $s = instance('clientGid=65534');
+	my $s = instance('clientGroup=65534');
 	my $sc = client($s);
 	my $r = script($sc, 'item', mode => 'sync', idempotencyKey => 'same');
 	pipe(my $in, my $out);

@@ -53,10 +53,13 @@ test_sched(void)
 	sched_add(&s, &e[3], PRIORITY_CRITICAL, 2);
 	is_int(s.count, 4, "count");
 	ok(sched_first(&s, 3) == &e[3], "the highest class first");
-	is_int(sched_position(&s, &e[0], 3), 4, "low is last");
+	is_int(sched_position(&s, &e[0], false, 3), 4, "low is last");
 	sched_remove(&s, &e[3]);
 	ok(sched_first(&s, 3) == &e[1], "first come, first served");
-	is_int(sched_position(&s, &e[2], 3), 2, "position in a class");
+	is_int(sched_position(&s, &e[2], false, 3), 2, "position in a class");
+	e[2].owner = 1000;
+	is_int(sched_position(&s, &e[2], true, 3), 1, "among its owner's");
+	e[2].owner = 0;
 	sched_add(&s, &e[4], PRIORITY_HIGH, SCHED_AGE_MS - 1);
 	ok(sched_first(&s, SCHED_AGE_MS - 1) == &e[4], "high before normal");
 	ok(sched_first(&s, SCHED_AGE_MS) == &e[1],
@@ -67,7 +70,7 @@ test_sched(void)
 	sched_hold(&s, &e[0], true);
 	ok(sched_first(&s, 10 * SCHED_AGE_MS) == &e[1],
 	    "one that is held lets the others pass");
-	is_int(sched_position(&s, &e[1], 10 * SCHED_AGE_MS), 2,
+	is_int(sched_position(&s, &e[1], false, 10 * SCHED_AGE_MS), 2,
 	    "and keeps its place");
 	for (int i = 1; i < 6; i++)
 		if (e[i].queued)
