@@ -23,6 +23,7 @@ dist_check_SCRIPTS += \
 	t/scenario/spares.t \
 	t/scenario/sessions.t \
 	t/scenario/undrawn.t \
+	t/scenario/visibility.t \
 	t/scenario/wedged.t
 TESTS += \
 	t/regress/0001-refusals-say-how.t \
@@ -45,6 +46,7 @@ TESTS += \
 	t/scenario/spares.t \
 	t/scenario/sessions.t \
 	t/scenario/undrawn.t \
+	t/scenario/visibility.t \
 	t/scenario/wedged.t
 
 # For sessions.t: a worker with templates of its own.
