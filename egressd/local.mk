@@ -5,9 +5,12 @@ egressd_libegressd_a_CPPFLAGS = $(AM_CPPFLAGS) $(CARES_CFLAGS)
 egressd_libegressd_a_SOURCES = \
 	egressd/address.c \
 	egressd/address.h \
+	egressd/calls.def \
 	egressd/cells.c \
 	egressd/cells.h \
 	egressd/cells_int.h \
+	egressd/confine.c \
+	egressd/confine.h \
 	egressd/conn.c \
 	egressd/conn.h \
 	egressd/conn_ask.c \
@@ -53,3 +56,15 @@ t_egress_hasty_LDADD = $(egressd_egressd_LDADD)
 t_egress_drive_SOURCES = t/egress/drive.c
 t_egress_drive_LDADD = ipc/libipc.a launch/liblaunch.a model/libmodel.a \
 	common/libcommon.a $(EVENT_LIBS) $(BSD_LIBS)
+
+check_PROGRAMS += t/unit/egress_address_test
+t_unit_egress_address_test_SOURCES = t/unit/egress_address_test.c t/unit/tap.h
+t_unit_egress_address_test_LDADD = egressd/libegressd.a model/libmodel.a \
+	common/libcommon.a $(BSD_LIBS)
+TESTS += t/unit/egress_address_test
+
+check_PROGRAMS += t/unit/egress_socks_test
+t_unit_egress_socks_test_SOURCES = t/unit/egress_socks_test.c t/unit/tap.h
+t_unit_egress_socks_test_LDADD = egressd/libegressd.a model/libmodel.a \
+	common/libcommon.a $(BSD_LIBS)
+TESTS += t/unit/egress_socks_test

@@ -19,6 +19,7 @@
 
 #include "common/fdio.h"
 #include "common/log.h"
+#include "egressd/confine.h"
 #include "egressd/launchlink.h"
 #include "egressd/own.h"
 #include "egressd/setup.h"
@@ -117,6 +118,7 @@ main(int argc, char *argv[])
 	egress.launch = launchlink_new(&egress, FD_LAUNCHER);
 	if (egress.launch == NULL)
 		fatal("no memory");
+	egressd_confine();
 	if (event_base_dispatch(egress.base) == -1)
 		fatal("event loop failed");
 	setup_close(&egress);

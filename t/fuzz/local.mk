@@ -206,3 +206,14 @@ check_PROGRAMS += t/fuzz/domains_replay
 t_fuzz_domains_replay_SOURCES = t/fuzz/fuzz_domains.c $(replay_sources)
 t_fuzz_domains_replay_LDADD = json/libjson.a $(t_fuzz_domains_fuzz_LDADD)
 TESTS += t/fuzz/domains_replay
+
+FUZZ_TARGETS += socks
+fuzz_programs += t/fuzz/socks_fuzz
+t_fuzz_socks_fuzz_SOURCES = t/fuzz/fuzz_socks.c
+t_fuzz_socks_fuzz_LDFLAGS = $(fuzz_link_flags)
+t_fuzz_socks_fuzz_LDADD = egressd/libegressd.a model/libmodel.a \
+	common/libcommon.a $(BSD_LIBS)
+check_PROGRAMS += t/fuzz/socks_replay
+t_fuzz_socks_replay_SOURCES = t/fuzz/fuzz_socks.c $(replay_sources)
+t_fuzz_socks_replay_LDADD = json/libjson.a $(t_fuzz_socks_fuzz_LDADD)
+TESTS += t/fuzz/socks_replay
