@@ -35,6 +35,7 @@ cell_free(struct cell **cell)
 	fd_close(&c->run.sock);
 	fd_close(&c->run.ipc);
 	fd_close(&c->run.log);
+	cgroup_remove(c->owner->env->groups, &c->run.group);
 	fd_close(&c->listener);
 	c->magic = 0;
 	free(c);
@@ -115,6 +116,10 @@ cell_take(struct cell *c, struct launch_msg *m, int fd)
 		if (c->keep)
 			cell_say(c, m, NULL);
 		break;
+	case LAUNCH_LIMIT:
+		c->over = true;
+		cell_say(c, m, NULL);
+		break;
 	case LAUNCH_BROWSER_EXITED:
 		c->browser_ended = true;
 		c->browser_status = m->u.exited.status;
@@ -142,6 +147,19 @@ cell_read(struct cell *c)
 		}
 		cell_take(c, &m, fds[0]);
 	}
+}
+
+void
+cell_look(struct cell *c)
+{
+	struct launch_msg m;
+
+	launch_msg_init(&m, LAUNCH_LIMIT, c->id);
+	if (c->over || !cgroup_breach(&c->run.group, &m.u.breach))
+		return;
+	c->over = true;
+	cell_say(c, &m, NULL);
+	cell_kill(c);
 }
 
 void

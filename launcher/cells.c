@@ -72,6 +72,7 @@ cell_on_exit(evutil_socket_t fd, short what, void *arg)
 	if (waitpid(c->run.pid, &status, WNOHANG) != c->run.pid)
 		return;
 	cell_read(c);
+	cell_look(c);
 	LIST_REMOVE(c, link);
 	t->count--;
 	if (c->forget)
@@ -127,6 +128,7 @@ cell_new(struct cells *t, const struct launch_msg *m)
 	    ? m->u.spawn.browser_slot
 	    : NO_SLOT;
 	c->run.pidfd = c->run.sock = c->run.ipc = c->run.log = -1;
+	c->run.group.dir = -1;
 	c->listener = -1;
 	return c;
 }
@@ -165,8 +167,9 @@ cells_spawn(struct cells *t, const struct launch_msg *m)
 		return 0;
 	}
 	c = cell_new(t, m);
-	error = c == NULL ? ENOMEM
-			  : spawn_cell(t->env, &m->u.spawn, &c->run, &stage);
+	error = c == NULL
+	    ? ENOMEM
+	    : spawn_cell(t->env, m->cell_id, &m->u.spawn, &c->run, &stage);
 	if (error == 0) {
 		stage = "watch the cell";
 		error = cell_watch(c);
@@ -286,6 +289,30 @@ cells_count(const struct cells *t)
 	return t->count;
 }
 
+/* It does not say which: they are few. */
+static void
+cells_on_groups(evutil_socket_t fd, short what, void *arg)
+{
+	struct cells *t = arg;
+	struct cell *c;
+
+	cgroups_drain(t->env->groups);
+	LIST_FOREACH(c, &t->list, link)
+		cell_look(c);
+}
+
+static bool
+cells_watch_groups(struct cells *t)
+{
+	int fd = t->env->groups->changes;
+
+	if (fd == -1)
+		return true;
+	t->on_groups =
+	    event_new(t->base, fd, EV_READ | EV_PERSIST, cells_on_groups, t);
+	return t->on_groups != NULL && event_add(t->on_groups, NULL) == 0;
+}
+
 struct cells *
 cells_new(struct event_base *base, const struct spawn_env *env,
     const struct cells_callbacks *cb)
@@ -299,7 +326,7 @@ cells_new(struct event_base *base, const struct spawn_env *env,
 	t->cb = cb;
 	LIST_INIT(&t->list);
 	t->kept = kept_new();
-	if (t->kept == NULL)
+	if (t->kept == NULL || !cells_watch_groups(t))
 		cells_free(&t);
 	return t;
 }
@@ -314,5 +341,7 @@ cells_free(struct cells **cells)
 		return;
 	ASSERT(LIST_EMPTY(&t->list));
 	kept_free(&t->kept);
+	if (t->on_groups != NULL)
+		event_free(t->on_groups);
 	free(t);
 }

@@ -32,6 +32,7 @@ struct cell {
 	bool orphan; /* nobody wants to hear of it */
 	bool worker_ended;
 	bool browser_ended;
+	bool over; /* supervisord was told that it wanted too much */
 	int worker_status;
 	int browser_status;
 	struct launch_failed failed; /* stage "" if it did not */
@@ -42,6 +43,7 @@ struct cells {
 	const struct spawn_env *env;
 	const struct cells_callbacks *cb;
 	struct kept *kept;
+	struct event *on_groups;
 	LIST_HEAD(, cell) list;
 	size_t count;
 };
@@ -53,6 +55,8 @@ void cell_free(struct cell **);
 void cell_kill(struct cell *);
 /* Takes all that it has said; a cell says little. */
 void cell_read(struct cell *);
+/* Ends it if the kernel refused it more than it may use. */
+void cell_look(struct cell *);
 /* It was waited for, with that status. */
 void cell_say_reaped(struct cell *, int status);
 /*

@@ -18,7 +18,7 @@
 #include "launcher/clone.h"
 
 int
-clone_process(uint64_t flags, pid_t *ret_pid, int *ret_pidfd)
+clone_process(uint64_t flags, int group, pid_t *ret_pid, int *ret_pidfd)
 {
 	struct clone_args args;
 	sigset_t all, old;
@@ -29,6 +29,10 @@ clone_process(uint64_t flags, pid_t *ret_pid, int *ret_pidfd)
 	args.flags = flags | CLONE_PIDFD;
 	args.pidfd = (uint64_t)(uintptr_t)&pidfd;
 	args.exit_signal = SIGCHLD;
+	if (group != -1) {
+		args.flags |= CLONE_INTO_CGROUP;
+		args.cgroup = (uint64_t)group;
+	}
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &old);
 	pid = syscall(SYS_clone3, &args, sizeof(args));

@@ -8,11 +8,12 @@
 #define CLONE_FDS_MAX 12
 
 /*
- * As fork, with the given CLONE_NEW* flags. *ret_pid is 0 in the child, which
+ * As fork, with the given CLONE_NEW* flags, into the control group of that
+ * directory (-1: the caller's). *ret_pid is 0 in the child, which
  * has all signals blocked until clone_become(); the parent owns *ret_pidfd.
  * 0 or an errno value.
  */
-int clone_process(uint64_t flags, pid_t *ret_pid, int *ret_pidfd);
+int clone_process(uint64_t flags, int group, pid_t *ret_pid, int *ret_pidfd);
 
 /* In the child only. All return 0 or an errno value. */
 

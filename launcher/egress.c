@@ -178,7 +178,7 @@ start_process(struct egress *e)
 		return errno;
 	error = fd_set_nonblock(link[0]);
 	if (error == 0)
-		error = clone_process(0, &e->pid, &e->pidfd);
+		error = clone_process(0, -1, &e->pid, &e->pidfd);
 	if (error == 0 && e->pid == 0) {
 		error = child_become(e, link[1]);
 		log_err("cannot start egressd: %s", strerror(error));

@@ -5,6 +5,8 @@ launcher_browsertaskd_SOURCES = \
 	launcher/cells.c \
 	launcher/cells.h \
 	launcher/cells_int.h \
+	launcher/cgroups.c \
+	launcher/cgroups.h \
 	launcher/clone.c \
 	launcher/clone.h \
 	launcher/compartment.c \

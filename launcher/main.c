@@ -41,6 +41,7 @@ struct instance {
 	struct sockets sockets;
 	struct programs programs;
 	struct spawn_env env;
+	struct cgroups groups;
 	struct event_base *base;
 	struct event *on_signal;
 	struct event *on_grace;
@@ -264,6 +265,20 @@ instance_probe(struct instance *in)
 	return EXIT_SYSTEM;
 }
 
+/* Without, cells look at themselves, which is slower and less exact. */
+static void
+instance_group(struct instance *in)
+{
+	char why[GROUP_WHY_BYTES];
+
+	if (cgroups_open(&in->groups, why))
+		log_info("runs are held to their limits by control groups");
+	else
+		log_info(
+		    "the control group of the service is not used: %s", why);
+	in->env.groups = &in->groups;
+}
+
 /* Everything that can be refused, in an order that harms nobody else. */
 static int
 instance_open(struct instance *in)
@@ -286,6 +301,7 @@ instance_open(struct instance *in)
 		code = programs_open(&in->programs, &in->options);
 	if (code != 0)
 		return code;
+	instance_group(in);
 	in->env.dirs = &in->dirs;
 	in->env.programs = &in->programs;
 	in->env.conf = in->options.conf;

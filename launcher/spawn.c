@@ -103,20 +103,21 @@ spawn_uid(const struct spawn_env *env, unsigned int offset)
 
 static void
 start_fill(const struct spawn_env *env, const struct launch_spawn *spawn,
-    enum launch_browser kind, struct launch_msg *m)
+    const struct spawned *cell, struct launch_msg *m)
 {
 	struct launch_start *s = &m->u.start;
 
 	launch_msg_init(m, LAUNCH_START, 0);
 	s->session = spawn->session;
 	s->flags = spawn->flags;
-	s->browser = kind;
+	s->browser = cell->browser;
 	s->change_ids = env->system;
 	s->cell_uid = spawn_uid(env, UID_CELL);
 	s->worker_uid = spawn_uid(env, UID_WORKER + spawn->worker_slot);
 	s->browser_uid = spawn_uid(env, UID_BROWSER + spawn->browser_slot);
 	s->limits = spawn->limits;
-	if (kind != LAUNCH_BROWSER_NONE)
+	s->grouped = cell->group.dir != -1;
+	if (cell->browser != LAUNCH_BROWSER_NONE)
 		strlcpy(s->profile_dir, COMPARTMENT_PROFILE,
 		    sizeof(s->profile_dir));
 }
@@ -267,7 +268,8 @@ spawn_probe(const struct spawn_env *env, const char **ret_stage)
 
 	*ret_stage = "make namespaces";
 	compartment_fill(env, &least, &inside);
-	error = clone_process(compartment_clone_flags(&inside), &pid, &pidfd);
+	error =
+	    clone_process(compartment_clone_flags(&inside), -1, &pid, &pidfd);
 	if (error != 0)
 		return error;
 	if (pid == 0)
@@ -301,14 +303,14 @@ spawn_process(const struct spawn_env *env, const struct launch_spawn *spawn,
 	if (error != 0)
 		return error;
 	fds_arrange(f, env, browser, fds);
-	start_fill(env, spawn, cell->browser, &start);
+	start_fill(env, spawn, cell, &start);
 	*ret_stage = "send START";
 	error = launch_send(f->link[0], LAUNCH_TO_CELL, &start, NULL);
 	if (error != 0)
 		return error;
 	*ret_stage = "make namespaces";
-	error = clone_process(
-	    compartment_clone_flags(&inside), &cell->pid, &cell->pidfd);
+	error = clone_process(compartment_clone_flags(&inside), cell->group.dir,
+	    &cell->pid, &cell->pidfd);
 	if (error == 0 && cell->pid == 0)
 		spawn_child(env, spawn, &inside, fds);
 	return error;
@@ -333,10 +335,11 @@ spawn_worker(int sock, int *ret_ipc)
 }
 
 int
-spawn_cell(const struct spawn_env *env, const struct launch_spawn *spawn,
-    struct spawned *ret_cell, const char **ret_stage)
+spawn_cell(const struct spawn_env *env, uint32_t id,
+    const struct launch_spawn *spawn, struct spawned *ret_cell,
+    const char **ret_stage)
 {
-	struct spawned cell = { .pidfd = -1 };
+	struct spawned cell = { .pidfd = -1, .group = { .dir = -1 } };
 	struct spawn_fds f;
 	int browser = -1, error;
 
@@ -344,13 +347,19 @@ spawn_cell(const struct spawn_env *env, const struct launch_spawn *spawn,
 		browser = programs_browser(
 		    env->programs, spawn->flags, &cell.browser);
 	fds_init(&f);
-	error = spawn_process(env, spawn, browser, &f, &cell, ret_stage);
+	*ret_stage = "make a control group";
+	error = cgroup_make(env->groups, id, &spawn->limits, &cell.group);
+	if (error == 0)
+		error =
+		    spawn_process(env, spawn, browser, &f, &cell, ret_stage);
 	if (error == 0) {
 		cell.sock = f.link[0];
 		cell.ipc = f.ipc[0];
 		cell.log = f.log[0];
 		f.link[0] = f.ipc[0] = f.log[0] = -1;
 		*ret_cell = cell;
+	} else {
+		cgroup_remove(env->groups, &cell.group);
 	}
 	fds_close(&f);
 	return error;

@@ -3,13 +3,15 @@
 #define LAUNCHER_SPAWN_H
 
 #include "launcher/dirs.h"
+#include "launcher/cgroups.h"
 #include "launcher/programs.h"
 
 /* What every spawn needs of the instance; borrowed. */
 struct spawn_env {
 	const struct dirs *dirs;
 	const struct programs *programs;
-	const char *conf; /* configuration file; "": none */
+	struct cgroups *groups; /* of the cells */
+	const char *conf;       /* configuration file; "": none */
 	bool system;
 	uid_t uid_base; /* system mode: block of uids */
 	int self_pidfd; /* of the launcher */
@@ -36,13 +38,15 @@ struct spawned {
 	int ipc;  /* supervisord's end of the link with the worker */
 	int log;  /* read end of the cell's log pipe */
 	enum launch_browser browser;
+	struct cgroup group;
 };
 
 /*
  * Starts the cell; it says UP or FAILED on sock. On failure returns an errno
  * value and *ret_stage, and nothing is left.
  */
-int spawn_cell(const struct spawn_env *, const struct launch_spawn *,
+int
+spawn_cell(const struct spawn_env *, uint32_t id, const struct launch_spawn *,
     struct spawned *ret_cell, const char **ret_stage);
 /*
  * Has the kept cell on sock start another worker. 0 and supervisord's end of

@@ -232,7 +232,7 @@ start_process(struct supervise *s)
 		return errno;
 	error = fd_set_nonblock(link[0]);
 	if (error == 0)
-		error = clone_process(0, &s->pid, &s->pidfd);
+		error = clone_process(0, -1, &s->pid, &s->pidfd);
 	if (error == 0 && s->pid == 0) {
 		error = child_become(s, link[1]);
 		log_err("cannot start supervisord: %s", strerror(error));

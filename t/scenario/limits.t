@@ -200,8 +200,9 @@ sub test_pages {
 }
 
 # As an ordinary user, what the kernel does otherwise: it counts processes.
-for my $mode (modes()) {
-	my @rows = grep { modes() == 1 || $mode eq 'system'
+my @modes = modes();
+for my $mode (@modes) {
+	my @rows = grep { @modes == 1 || $mode eq 'system'
 	    || $_->[0] =~ /fork|shared/ } @hogs;
 	subtest "programs, $mode mode" => sub { test_hogs($mode, @rows) };
 }
