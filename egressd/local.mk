@@ -68,3 +68,8 @@ t_unit_egress_socks_test_SOURCES = t/unit/egress_socks_test.c t/unit/tap.h
 t_unit_egress_socks_test_LDADD = egressd/libegressd.a model/libmodel.a \
 	common/libcommon.a $(BSD_LIBS)
 TESTS += t/unit/egress_socks_test
+
+# In a network namespace of their own.
+dist_check_SCRIPTS += t/egress/carried.t t/egress/judged.t
+TESTS += t/egress/carried.t t/egress/judged.t
+EXTRA_DIST += t/lib/BrowserTask/Dns.pm t/lib/BrowserTask/Egress.pm
