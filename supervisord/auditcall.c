@@ -19,6 +19,7 @@
 #define CHECK_BATCH 1000
 #define UID_MAX     4294967294ll
 #define NUMBER_MAX  INT64_MAX
+#define CURSOR      'r' /* begins one: a text, whoever reads it */
 
 /* audit.list */
 
@@ -106,6 +107,7 @@ read_query(const struct ipc_params *p, struct audit_query *q, struct ulid *run,
 {
 	const char *actor = ipc_str(p, F_ACTOR), *run_id = ipc_str(p, F_RUN_ID);
 	const char *action = ipc_str(p, F_ACTION), *wrong = NULL;
+	const char *cursor = ipc_str(p, F_CURSOR);
 
 	memset(q, 0, sizeof(*q));
 	q->looks = LOOKS;
@@ -123,12 +125,13 @@ read_query(const struct ipc_params *p, struct audit_query *q, struct ulid *run,
 		return refuse(r, ERR_INVALID_PARAMETER,
 		    "runId is not of the form run_ and 26 characters");
 	q->run = run_id == NULL ? NULL : run;
-	if (ipc_has(p, F_CURSOR))
+	if (cursor != NULL)
 		q->before = (uint64_t)strtonum(
-		    ipc_str(p, F_CURSOR), 1, NUMBER_MAX, &wrong);
-	return wrong == NULL ||
-	    refuse(r, ERR_INVALID_PARAMETER,
-		"cursor: not a nextCursor of an answer");
+		    cursor + (cursor[0] == CURSOR), 1, NUMBER_MAX, &wrong);
+	if (wrong != NULL || (cursor != NULL && cursor[0] != CURSOR))
+		return refuse(r, ERR_INVALID_PARAMETER,
+		    "cursor: not a nextCursor of an answer");
+	return true;
 }
 
 static int
@@ -150,7 +153,8 @@ list_write(struct sup *sup, const struct audit_query *q, int64_t limit,
 	store_read_end(sup->store);
 	json_write_end_array(w);
 	json_put_int64(w, "limit", limit);
-	snprintf(cursor, sizeof(cursor), "%llu", (unsigned long long)next);
+	snprintf(
+	    cursor, sizeof(cursor), "%c%llu", CURSOR, (unsigned long long)next);
 	json_put_str(w, "nextCursor", next == 0 ? NULL : cursor);
 	json_write_end_object(w);
 	return err;

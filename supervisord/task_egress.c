@@ -80,6 +80,9 @@ note_refusal(struct task *t, const struct egress_report *r)
 	    r->rule[0] == '\0' ? egress_outcome_name(r->outcome) : r->rule);
 	json_write_end_object(&w);
 	change_event(c, EVENT_EGRESS_REFUSED, &b);
+	change_audit(c, t->rec.uid, AUDIT_EGRESS_REFUSE, "%.100s:%u, %s",
+	    r->host, (unsigned)r->port,
+	    r->rule[0] == '\0' ? egress_outcome_name(r->outcome) : r->rule);
 	change_commit_later(c, refusal_written, NULL);
 }
 

@@ -8,6 +8,7 @@ dist_check_SCRIPTS += \
 	t/regress/0003-clock-of-a-run.t \
 	t/regress/0004-items-have-all-fields.t \
 	t/regress/0005-room-for-the-admin.t \
+	t/scenario/audit.t \
 	t/scenario/badinput.t \
 	t/scenario/badpages.t \
 	t/scenario/codes.t \
@@ -31,6 +32,7 @@ TESTS += \
 	t/regress/0003-clock-of-a-run.t \
 	t/regress/0004-items-have-all-fields.t \
 	t/regress/0005-room-for-the-admin.t \
+	t/scenario/audit.t \
 	t/scenario/badinput.t \
 	t/scenario/badpages.t \
 	t/scenario/codes.t \
@@ -48,6 +50,12 @@ TESTS += \
 	t/scenario/undrawn.t \
 	t/scenario/visibility.t \
 	t/scenario/wedged.t
+
+# For audit.t: changes the log of a store that nobody has open.
+check_PROGRAMS += t/scenario/audittamper
+t_scenario_audittamper_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS)
+t_scenario_audittamper_SOURCES = t/scenario/audittamper.c
+t_scenario_audittamper_LDADD = $(STORAGE_TEST_LIBS)
 
 # For sessions.t: a worker with templates of its own.
 check_PROGRAMS += t/scenario/keepworker
