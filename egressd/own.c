@@ -92,13 +92,13 @@ ask(int fd, struct nlmsghdr *question, uint16_t type, size_t len,
 	} while (head->nlmsg_seq != question->nlmsg_seq);
 	if (head->nlmsg_type == NLMSG_ERROR &&
 	    head->nlmsg_len >= NLMSG_LENGTH(sizeof(*error))) {
-		error = NLMSG_DATA((const void *)answer);
+		error = (const void *)(answer + NLMSG_HDRLEN);
 		*ret_error = -error->error;
 		return NULL;
 	}
 	if (head->nlmsg_type != type || head->nlmsg_len < NLMSG_LENGTH(len))
 		return NULL;
-	return NLMSG_DATA((const void *)answer);
+	return (const void *)(answer + NLMSG_HDRLEN);
 }
 
 /* Whether the route to it ends here. */

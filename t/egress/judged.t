@@ -191,4 +191,34 @@ is(reached($good, 'good.example', $port), 'reached', 'no list again');
 ok(!$e->bind(1, 'run_d', forbidden => 'http://x'), 'a wrong list is refused');
 is((refused('metadata.example'))[0], 2, 'and changes nothing');
 is($e->stop, 0, 'it ends with its launcher');
+
+# What uids of the service listen on, it refuses to everybody.
+SKIP: {
+	open my $map, '<', '/proc/self/uid_map' or die;
+	skip 'needs root and other uids', 11
+	    if $> != 0 || <$map> !~ /^\s*0\s+0\s+4294967295/;
+	my $base = 700000;
+	my %own;
+	for my $address (PUBLIC, '127.0.0.1', '::', PRIVATE) {
+		$> = $base + 40;
+		$own{$address} = site($address);
+		$> = 0;
+	}
+	my $any = $own{'::'}->sockport;
+	$e = BrowserTask::Egress->new(args => [ '-u', $base ]);
+	$e->say('setting resolver 127.0.0.1:' . $dns->port);
+	$e->cell(1);
+	ok($e->bind(1, 'run_o', trust => 'local'), 'a run of this machine');
+	for my $row ([ PUBLIC, $own{ +PUBLIC }->sockport ],
+	    [ '127.0.0.1', $own{'127.0.0.1'}->sockport ], [ '::1', $any ],
+	    [ '127.0.0.9', $any ], [ OTHER, $any ], [ 'good.example', $any ],
+	    [ PRIVATE, $own{ +PRIVATE }->sockport ]) {
+		my ($sock, $code) = $e->ask(1, @$row);
+		is($code, 2, "own listener at $row->[0]");
+	}
+	like(told(PRIVATE), qr/ refused own listener$/, 'told');
+	ok(quiet(values %own), 'which see nothing');
+	is(reached($good, 'good.example', $port), 'reached',
+	    "others' listeners are reached");
+}
 done_testing();
