@@ -62,8 +62,10 @@ count_entries(struct store_txn *txn, const struct key *prefix)
 	return n;
 }
 
+/* One that cannot be read blocks no submission: the list knows it. */
 static int
-total_get(struct store_txn *txn, const struct key *prefix, uint64_t *ret_total)
+total_get(struct store_txn *txn, const struct key *prefix, uint64_t *ret_total,
+    bool *ret_counted)
 {
 	const uint8_t *p;
 	struct mp_reader r;
@@ -77,8 +79,8 @@ total_get(struct store_txn *txn, const struct key *prefix, uint64_t *ret_total)
 		if (!mp_get_uint(&r, &n) || !mp_done(&r))
 			rc = STORE_CORRUPT;
 	}
-	/* One that cannot be read blocks no submission: the list knows it. */
-	if (rc == STORE_CORRUPT || rc == STORE_NEWER) {
+	*ret_counted = rc == STORE_CORRUPT || rc == STORE_NEWER;
+	if (*ret_counted) {
 		n = count_entries(txn, prefix);
 		rc = txn->err;
 	}
@@ -108,24 +110,67 @@ total_put(struct store_txn *txn, const struct key *prefix, uint64_t n)
 	return rc;
 }
 
-/* Adds or removes an entry; *n is the list's total. */
 static void
-entry_change(struct store_txn *txn, const struct key *prefix,
-    const struct ulid *id, bool gone, uint64_t *n)
+total_step(uint64_t *n, bool gone)
+{
+	if (!gone)
+		++*n;
+	else if (*n > 0)
+		--*n;
+}
+
+static int
+entry_change(struct store_txn *txn, const struct key *k, bool gone)
+{
+	return gone ? txn_delete(txn, TABLE_RUN_INDEX, k)
+		    : txn_mark(txn, TABLE_RUN_INDEX, k);
+}
+
+/* Adds or removes an entry, the first of its list to change: its total then. */
+static int
+list_begin(struct store_txn *txn, const struct key *prefix,
+    const struct ulid *id, bool gone, uint64_t *ret_total)
+{
+	struct key k = *prefix;
+	bool counted;
+	int rc;
+
+	key_add_ulid(&k, id);
+	rc = entry_change(txn, &k, gone);
+	/* Most lists of a session are of one run: no total to read. */
+	if (!gone && txn_is_alone(txn, TABLE_RUN_INDEX, &k, prefix->len)) {
+		*ret_total = 1;
+		return STORE_OK;
+	}
+	if (txn->err != STORE_OK ||
+	    total_get(txn, prefix, ret_total, &counted) != STORE_OK)
+		return txn->err;
+	if (rc == STORE_OK && !counted)
+		total_step(ret_total, gone);
+	return STORE_OK;
+}
+
+/* The same with another one of the list. */
+static void
+list_go_on(struct store_txn *txn, const struct key *prefix,
+    const struct ulid *id, bool gone, uint64_t *total)
 {
 	struct key k = *prefix;
 
 	key_add_ulid(&k, id);
-	if (!gone && txn_mark(txn, TABLE_RUN_INDEX, &k) == STORE_OK)
-		++*n;
-	else if (gone && txn_delete(txn, TABLE_RUN_INDEX, &k) == STORE_OK)
-		*n -= *n > 0;
+	if (entry_change(txn, &k, gone) == STORE_OK)
+		total_step(total, gone);
+}
+
+static bool
+key_equals(const struct key *a, const struct key *b)
+{
+	return a->len == b->len && memcmp(a->b, b->b, a->len) == 0;
 }
 
 /*
  * What is queued, in the lists of one filter. Runs that come together are
- * mostly neighbours there, and those of one list share its total. A total is
- * read before its list is changed, which a damaged one is counted from.
+ * mostly neighbours there, and those of one list share its total.
  */
 static void
 flush_filter(struct store_txn *txn, unsigned filter)
@@ -140,15 +185,15 @@ flush_filter(struct store_txn *txn, unsigned filter)
 		if ((filter & c->with) != c->with)
 			continue;
 		prefix_of(c, filter, &prefix);
-		if (prefix.len != at.len ||
-		    memcmp(prefix.b, at.b, at.len) != 0) {
-			if (at.len != 0)
-				total_put(txn, &at, n);
-			if (total_get(txn, &prefix, &n) != STORE_OK)
-				return;
-			at = prefix;
+		if (key_equals(&prefix, &at)) {
+			list_go_on(txn, &at, &c->id, c->gone, &n);
+			continue;
 		}
-		entry_change(txn, &prefix, &c->id, c->gone, &n);
+		if (at.len != 0)
+			total_put(txn, &at, n);
+		at = prefix;
+		if (list_begin(txn, &at, &c->id, c->gone, &n) != STORE_OK)
+			return;
 	}
 	if (at.len != 0)
 		total_put(txn, &at, n);
@@ -207,8 +252,10 @@ run_index_total(
     struct store_txn *txn, const struct key *prefix, uint64_t *ret_total)
 {
 	int rc = run_index_flush(txn);
+	bool counted;
 
-	return rc == STORE_OK ? total_get(txn, prefix, ret_total) : rc;
+	return rc == STORE_OK ? total_get(txn, prefix, ret_total, &counted)
+			      : rc;
 }
 
 /* The first entry of the run at or after from. */
@@ -246,9 +293,8 @@ run_index_scrub(struct store_txn *txn, const struct ulid *id)
 	run_index_flush(txn);
 	key_init(&from);
 	while (find_entry(txn, id, &from, &prefix)) {
-		if (total_get(txn, &prefix, &n) != STORE_OK)
+		if (list_begin(txn, &prefix, id, true, &n) != STORE_OK)
 			break;
-		entry_change(txn, &prefix, id, true, &n);
 		total_put(txn, &prefix, n);
 		from = prefix;
 		key_add_ulid(&from, id);

@@ -273,6 +273,31 @@ txn_mark(struct store_txn *txn, enum store_table table, const struct key *key)
 	return txn_note(txn, cursor_put(txn, table, &k, &v, 0));
 }
 
+/* Where this step from the key leads, is there nothing of its prefix? */
+static bool
+is_edge(struct store_txn *txn, enum store_table table, const struct key *key,
+    size_t prefix_len, MDB_cursor_op step)
+{
+	MDB_cursor *cursor = txn->put[table];
+	MDB_val k = key_val(key), v;
+
+	if (txn_note(txn, mdb_cursor_get(cursor, &k, &v, MDB_SET)) !=
+		STORE_OK ||
+	    txn_note(txn, mdb_cursor_get(cursor, &k, &v, step)) != STORE_OK)
+		return txn->err == STORE_OK;
+	return k.mv_size < prefix_len ||
+	    memcmp(k.mv_data, key->b, prefix_len) != 0;
+}
+
+bool
+txn_is_alone(struct store_txn *txn, enum store_table table,
+    const struct key *key, size_t prefix_len)
+{
+	return txn->err == STORE_OK && txn->put[table] != NULL &&
+	    is_edge(txn, table, key, prefix_len, MDB_PREV) &&
+	    is_edge(txn, table, key, prefix_len, MDB_NEXT);
+}
+
 int
 txn_delete(struct store_txn *txn, enum store_table table, const struct key *key)
 {

@@ -69,6 +69,12 @@ int txn_put(struct store_txn *, enum store_table, const struct key *,
 int txn_append(struct store_txn *, enum store_table, const struct key *,
     const void *payload, size_t len);
 int txn_mark(struct store_txn *, enum store_table, const struct key *);
+/*
+ * Has the entry that was put last in this table, of this key, no neighbour that
+ * shares the first prefix_len bytes?
+ */
+bool txn_is_alone(struct store_txn *, enum store_table, const struct key *,
+    size_t prefix_len);
 /* STORE_NOT_FOUND when there was nothing, which does not stick. */
 int txn_delete(struct store_txn *, enum store_table, const struct key *);
 /* Deletes at most *budget entries below prefix and lowers it. STORE_LIMIT when
