@@ -247,6 +247,7 @@ store_commit(struct store *s, int64_t now_ms)
 	TAILQ_CONCAT(&ops, &s->ops, link);
 	s->deferred = 0;
 	s->hurried = false;
+	s->space_known = false;
 	s->committing = true;
 	spools_sync(s);
 	err = turn_commit(s, &ops, now_ms);

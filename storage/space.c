@@ -10,23 +10,34 @@
 #include "common/fdio.h"
 #include "storage/store_impl.h"
 
-bool
-store_space_ok(struct store *s, unsigned min_percent, uint64_t min_bytes,
-    struct store_space *ret)
+static bool
+space_look(struct store *s)
 {
-	struct store_space sp;
 	struct statvfs vfs;
 
 	if (fstatvfs(s->dir_fd, &vfs) == -1)
 		return false;
-	sp.free_bytes = (uint64_t)vfs.f_bavail * vfs.f_frsize;
-	sp.total_bytes = (uint64_t)vfs.f_blocks * vfs.f_frsize;
-	if (ret != NULL)
-		*ret = sp;
-	if (!s->reserve_held && sp.free_bytes >= 2 * s->opt.reserve_bytes)
+	s->space.free_bytes = (uint64_t)vfs.f_bavail * vfs.f_frsize;
+	s->space.total_bytes = (uint64_t)vfs.f_blocks * vfs.f_frsize;
+	s->space_known = true;
+	if (!s->reserve_held && s->space.free_bytes >= 2 * s->opt.reserve_bytes)
 		reserve_take(s);
-	return sp.free_bytes >= min_bytes &&
-	    sp.free_bytes / 100 >= sp.total_bytes / 10000 * min_percent;
+	return true;
+}
+
+bool
+store_space_ok(struct store *s, unsigned min_percent, uint64_t min_bytes,
+    struct store_space *ret)
+{
+	struct store_space *sp = &s->space;
+
+	/* One answer does for all that share a commit. */
+	if ((ret != NULL || !s->space_known) && !space_look(s))
+		return false;
+	if (ret != NULL)
+		*ret = *sp;
+	return sp->free_bytes >= min_bytes &&
+	    sp->free_bytes / 100 >= sp->total_bytes / 10000 * min_percent;
 }
 
 void

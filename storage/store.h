@@ -131,7 +131,7 @@ struct store_space {
 };
 /*
  * Is there room for new submissions: more than min_percent and min_bytes free?
- * ret may be NULL. False also when the system does not tell.
+ * ret may be NULL; then what was seen since the last commit will do. False also when the system does not tell.
  */
 bool store_space_ok(struct store *, unsigned min_percent, uint64_t min_bytes,
     struct store_space *ret);

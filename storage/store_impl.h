@@ -46,6 +46,8 @@ struct store {
 	bool spool_dir_dirty; /* a spool was created since the last sync */
 	bool shards_dirty;    /* a shard's name may not be on disk yet */
 	bool reserve_held;
+	bool space_known; /* since the last commit: */
+	struct store_space space;
 	int64_t floor_ms;
 	uint32_t epoch;
 	uint8_t digest_key[32];
