@@ -496,6 +496,9 @@ submit_write(struct submission *s)
 	    s->rec.template_id, s->rec.template_version,
 	    run_mode_name(s->rec.mode), trust_level_name(s->rec.trust),
 	    s->lent ? ", in a session" : "");
+	/* Many wait for one commit: nothing is kept for it that is not used. */
+	json_doc_free(&s->option_doc);
+	json_doc_free(&s->inputs.doc);
 	c->guard = submit_guard;
 	tasks_reserve(s->sup->tasks);
 	if (turn_gathers(s->sup->turn))
