@@ -156,6 +156,7 @@ struct row {
 	uint8_t key[512];
 	size_t key_len, len;
 	size_t run_at, session_at; /* of the ids in the key; SIZE_MAX: none */
+	bool numbered;             /* the key is a number that rises */
 };
 
 static struct {
@@ -240,15 +241,19 @@ take_table(MDB_txn *txn, unsigned table, const struct ulid *run,
     const struct ulid *session)
 {
 	bool totals = strcmp(bare.name[table], "run_totals") == 0;
+	bool numbered = strcmp(bare.name[table], "audit") == 0;
 	MDB_cursor *cursor;
 	MDB_val k, v;
 
 	check(mdb_cursor_open(txn, bare.dbi[table], &cursor), "cursor");
 	while (mdb_cursor_get(cursor, &k, &v, MDB_NEXT) == 0) {
-		size_t run_at = find(&k, run->b);
+		size_t run_at = find(numbered ? &v : &k, run->b);
 		size_t session_at = find(&k, session->b);
 
-		if (totals ? is_total(&k) : run_at != SIZE_MAX)
+		if (numbered && run_at != SIZE_MAX) {
+			take_row(table, &k, &v, SIZE_MAX, SIZE_MAX);
+			bare.rows[bare.count - 1].numbered = true;
+		} else if (totals ? is_total(&k) : run_at != SIZE_MAX)
 			take_row(table, &k, &v, run_at, session_at);
 	}
 	mdb_cursor_close(cursor);
@@ -297,12 +302,16 @@ static void
 put_rows(MDB_txn *txn, const struct ulid *run, const struct ulid *session)
 {
 	static const uint8_t value[65536];
+	static uint64_t number;
 
+	number++;
 	for (unsigned i = 0; i < bare.count; i++) {
 		struct row *row = &bare.rows[i];
 		MDB_val k = { row->key_len, row->key };
 		MDB_val v = { row->len, NULL };
 
+		for (size_t b = 0; row->numbered && b < row->key_len; b++)
+			row->key[b] = (uint8_t)(number >> (56 - 8 * b));
 		if (row->run_at != SIZE_MAX)
 			memcpy(row->key + row->run_at, run->b, ULID_BYTES);
 		if (row->session_at != SIZE_MAX)
