@@ -2,6 +2,7 @@
 dist_man_MANS += \
 	man/browsertask-control.7 \
 	man/browsertask-egress.7 \
+	man/browsertask-egressd.8 \
 	man/browsertask-launch.7 \
 	man/browsertask-mcp.1 \
 	man/browsertask-store.5 \
