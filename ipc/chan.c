@@ -179,7 +179,8 @@ chan_new(struct event_base *base, int fd, enum ipc_dir receives,
 	c->ops = *ops;
 	c->ctx = ctx;
 	c->queue_limit = CHAN_QUEUE_BYTES;
-	buf_init(&c->out, packets ? LIMIT_PACKET_BYTES : LIMIT_FRAME_BYTES);
+	buf_init_secret(
+	    &c->out, packets ? LIMIT_PACKET_BYTES : LIMIT_FRAME_BYTES);
 	buf_init_secret(&c->in, c->out.max + FRAME_HEAD);
 	error = chan_check_socket(c);
 	if (error == 0) {
@@ -316,13 +317,16 @@ static enum chan_status
 chan_push(struct chan *c, bool encoded, bool now)
 {
 	size_t queued;
+	bool pushed;
 
 	if (!encoded)
 		return CHAN_INVALID;
 	queued = c->tp->queued(c->t);
 	if (c->out.len > c->queue_limit || queued > c->queue_limit - c->out.len)
 		return CHAN_FULL;
-	if (!c->tp->push(c->t, c->out.data, c->out.len, now))
+	pushed = c->tp->push(c->t, c->out.data, c->out.len, now);
+	buf_reset(&c->out);
+	if (!pushed)
 		return CHAN_FULL;
 	if (c->tp->queued(c->t) >= c->queue_limit / 2)
 		c->crowded = true;

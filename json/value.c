@@ -18,6 +18,8 @@ json_doc_free(struct json_doc **docp)
 		return;
 	MAGIC_CHECK(doc, JSON_DOC_MAGIC);
 	doc->magic = 0;
+	if (doc->copy != NULL) /* it may be the message of a client */
+		explicit_bzero(doc->copy, doc->len);
 	free(doc->copy);
 	free(doc->tape);
 	free(doc);

@@ -15,7 +15,7 @@ lines_init(struct lines *l, size_t max,
 {
 	memset(l, 0, sizeof(*l));
 	/* A carriage return at its end does not count. */
-	buf_init(&l->part, max + 1);
+	buf_init_secret(&l->part, max + 1);
 	l->max = max;
 	l->on_line = on_line;
 	l->on_long = on_long;

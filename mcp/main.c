@@ -160,9 +160,10 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 	struct program *p = arg;
 	ssize_t n = read(fd, bytes, sizeof(bytes));
 
-	if (n > 0)
+	if (n > 0) {
 		lines_feed(&p->lines, bytes, (size_t)n);
-	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+		explicit_bzero(bytes, (size_t)n); /* secrets may be in it */
+	} else if (n == 0 || (errno != EAGAIN && errno != EINTR))
 		program_end(p);
 }
 
