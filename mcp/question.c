@@ -108,6 +108,18 @@ question_error(struct reply *r, const char *json, size_t len)
 	json_doc_free(&doc);
 }
 
+static bool
+error_is(const char *json, size_t len, const char *code)
+{
+	struct json_doc *doc = NULL;
+	bool is = json_parse((const uint8_t *)json, len, NULL, JSON_BORROW,
+		      &doc, NULL) &&
+	    json_str_eq(json_obj_get(json_root(doc), "errorCode"), code);
+
+	json_doc_free(&doc);
+	return is;
+}
+
 static void
 on_answer(struct link_req *r, bool good, const char *json, size_t len)
 {
@@ -115,6 +127,10 @@ on_answer(struct link_req *r, bool good, const char *json, size_t len)
 	    (struct question *)((char *)r - offsetof(struct question, req));
 	struct json_doc *doc;
 
+	if (!good && n->gone != NULL && error_is(json, len, "RUN_NOT_FOUND")) {
+		n->gone(n);
+		return;
+	}
 	if (!good) {
 		question_error(&n->reply, json, len);
 		question_free(&n);
@@ -131,11 +147,19 @@ on_answer(struct link_req *r, bool good, const char *json, size_t len)
 }
 
 void
-question_ask(struct question *n, question_fn *answered)
+question_ask_of_run(
+    struct question *n, question_fn *answered, void (*gone)(struct question *))
 {
 	n->answered = answered;
+	n->gone = gone;
 	n->req.done = on_answer;
 	link_send(n->adapter->link, &n->req);
+}
+
+void
+question_ask(struct question *n, question_fn *answered)
+{
+	question_ask_of_run(n, answered, NULL);
 }
 
 void

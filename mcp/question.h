@@ -30,6 +30,7 @@ struct question {
 	struct rpc_msg msg;
 	struct link_req req;
 	question_fn *answered;
+	void (*gone)(struct question *); /* NULL: an error answers */
 	char id[IPC_ID_MAX + 1]; /* of a run or an artifact; or a cursor */
 	char mime[128];
 	size_t index, done;
@@ -46,6 +47,9 @@ struct question *question_new(struct adapter *, struct request *);
 struct ipc_params *question_params(struct question *, enum msg_id);
 /* What they borrow lives until the answer. */
 void question_ask(struct question *, question_fn *);
+/* The same; gone is called when the service knows no such run (any more). */
+void question_ask_of_run(
+    struct question *, question_fn *, void (*gone)(struct question *));
 /* Ends the result and answers with it; frees. */
 void question_send(struct question *, struct reply_text *);
 /*

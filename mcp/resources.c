@@ -158,6 +158,14 @@ list_on_artifacts(struct question *n, struct json_val answer)
 	list_next(n);
 }
 
+/* Its record has expired since it was listed. */
+static void
+list_on_gone(struct question *n)
+{
+	n->text.len = n->done;
+	list_next(n);
+}
+
 /* The next run of the page, and the question for its artifacts. */
 static void
 list_next(struct question *n)
@@ -170,9 +178,10 @@ list_next(struct question *n)
 		list_answer(n);
 		return;
 	}
+	n->done = n->text.len;
 	list_run(n, run);
 	ipc_set_str(question_params(n, MSG_ARTIFACT_LIST), F_RUN_ID, n->id);
-	question_ask(n, list_on_artifacts);
+	question_ask_of_run(n, list_on_artifacts, list_on_gone);
 }
 
 static void

@@ -8,6 +8,8 @@ dist_check_SCRIPTS += \
 	t/regress/0003-clock-of-a-run.t \
 	t/regress/0004-items-have-all-fields.t \
 	t/regress/0005-room-for-the-admin.t \
+	t/regress/0006-list-while-runs-expire.t \
+	t/regress/0007-adapter-forgets-secrets.t \
 	t/scenario/audit.t \
 	t/scenario/badinput.t \
 	t/scenario/badpages.t \
@@ -32,6 +34,8 @@ TESTS += \
 	t/regress/0003-clock-of-a-run.t \
 	t/regress/0004-items-have-all-fields.t \
 	t/regress/0005-room-for-the-admin.t \
+	t/regress/0006-list-while-runs-expire.t \
+	t/regress/0007-adapter-forgets-secrets.t \
 	t/scenario/audit.t \
 	t/scenario/badinput.t \
 	t/scenario/badpages.t \

@@ -50,6 +50,12 @@ sub pack_value {
 	return $v =~ /^-?\d+$/ ? pack_int($v) : pack_str($v);
 }
 
+sub pack_map {
+	my ($map) = @_;
+	return join '', pack('C', 0x80 | keys %$map),
+	    map { pack_str($_) . pack_value($map->{$_}) } sort keys %$map;
+}
+
 sub unpack_value {
 	my ($in) = @_;    # reference to the bytes left
 	my $take = sub { substr $$in, 0, $_[0], '' };
@@ -114,10 +120,7 @@ sub send {
 	my ($self, $method, $params) = @_;
 	my $seq = ++$self->{seq};
 	my $body = pack('CCC', 0x94, 0, 0xce) . pack('N', $seq)
-	    . pack_str($method)
-	    . pack('C', 0x80 | keys %$params);
-	$body .= pack_str($_) . pack_value($params->{$_})
-	    for sort keys %$params;
+	    . pack_str($method) . pack_map($params);
 	$self->bytes(pack('N', length $body) . $body)
 	    or die "connection is closed\n";
 	return $seq;
