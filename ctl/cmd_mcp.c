@@ -6,6 +6,7 @@
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -148,12 +149,23 @@ absolute(const char *path, char ret[PATH_MAX])
 	return len > 0 && len < PATH_MAX ? ret : path;
 }
 
+/* Where this program would find the service is where the agent shall. */
+static const char *
+service_socket(const struct ctl *ctl)
+{
+	const char *given = getenv("BROWSERTASK_SOCKET");
+
+	if (ctl->opt[OPT_SOCKET] != NULL)
+		return ctl->opt[OPT_SOCKET];
+	return given != NULL && given[0] != '\0' ? given : NULL;
+}
+
 enum ctl_exit
 cmd_mcp_config(struct ctl *ctl)
 {
 	const char *name = ctl->nargs > 0 ? ctl->args[0] : clients[0].name;
 	char program[PATH_MAX], path[PATH_MAX];
-	const char *socket = absolute(ctl->opt[OPT_SOCKET], path);
+	const char *socket = absolute(service_socket(ctl), path);
 	size_t i = 0;
 
 	while (i < CLIENTS && strcmp(clients[i].name, name) != 0)

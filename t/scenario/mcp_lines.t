@@ -323,6 +323,7 @@ SKIP: {
 
 # What browsertaskctl tells to put into a client's settings.
 my $ctl = "$ENV{builddir}/ctl/browsertaskctl";
+delete $ENV{BROWSERTASK_SOCKET};
 for my $client (qw(generic claude-desktop cursor vscode)) {
 	my $c = eval { $json->decode(scalar qx($ctl mcp-config $client)) };
 	my $server = ($c->{mcpServers} // $c->{servers})->{browsertask};
@@ -335,6 +336,11 @@ is_deeply $json->decode(scalar qx($ctl -s '/a b' mcp-config))
 like qx($ctl -s "/a'b c" mcp-config claude-code),
     qr{^claude mcp add --scope user browsertask -- /\S+/browsertask-mcp -s '/a'\\''b c'$},
     'for claude-code: a command line';
+is_deeply $json->decode(scalar qx(BROWSERTASK_SOCKET=/e $ctl mcp-config))
+    ->{mcpServers}{browsertask}{args}, [ '-s', '/e' ], 'as the environment says';
+is_deeply $json->decode(scalar
+    qx(BROWSERTASK_SOCKET=/e $ctl -s /f mcp-config))
+    ->{mcpServers}{browsertask}{args}, [ '-s', '/f' ], 'as an option says first';
 is system("$ctl mcp-config nobody 2>/dev/null") >> 8, 2, 'for nobody';
 
 done_testing;
