@@ -277,6 +277,30 @@ cgroup_path(long pid, char *ret_path, size_t size)
 		strcmp(line + 3, "/") == 0 ? "" : line + 3) < (int)size;
 }
 
+/*
+ * The launcher leaves the group it was given to those of cells and goes to one
+ * below it: then the kernel holds each run to its limits.
+ */
+static void
+doctor_run_limits(struct doctor *d, char *path)
+{
+	static const char leaf[] = "/service";
+	size_t len = strlen(path), n = sizeof(leaf) - 1;
+
+	if (len > n && strcmp(path + len - n, leaf) == 0) {
+		path[len - n] = '\0';
+		doctor_say(d, DOCTOR_OK, "run limits", NULL,
+		    "each run has a control group of its own below %s", path);
+	} else {
+		doctor_say(d, DOCTOR_WARN, "run limits",
+		    "start it by its systemd unit, which has Delegate=memory "
+		    "pids, on a machine with cgroup v2 only; the log says what "
+		    "is in the way",
+		    "no control groups: what runs use is looked at once a "
+		    "second, and each process is limited by itself");
+	}
+}
+
 void
 doctor_cgroup(struct doctor *d)
 {
@@ -293,6 +317,8 @@ doctor_cgroup(struct doctor *d)
 		    "cannot be limited as a whole");
 		return;
 	}
+	if (d->running && d->pid > 0)
+		doctor_run_limits(d, path);
 	snprintf(file, sizeof(file), "%s/memory.max", path);
 	if (!doctor_read(file, memory, sizeof(memory)))
 		strlcpy(memory, "no limit", sizeof(memory));

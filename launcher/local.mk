@@ -61,6 +61,15 @@ t_unit_conf_test_LDADD = model/libmodel.a common/libcommon.a \
 	$(CONFUSE_LIBS) $(BSD_LIBS)
 TESTS += t/unit/conf_test
 
+check_PROGRAMS += t/unit/cgroups_test
+t_unit_cgroups_test_SOURCES = \
+	launcher/cgroups.c \
+	launcher/cgroups.h \
+	t/unit/cgroups_test.c \
+	t/unit/tap.h
+t_unit_cgroups_test_LDADD = launch/liblaunch.a common/libcommon.a $(BSD_LIBS)
+TESTS += t/unit/cgroups_test
+
 check_PROGRAMS += t/launch/fakesup t/launch/fakework t/launch/hog
 check_PROGRAMS += t/launch/hostile t/launch/bare-headless-shell
 t_launch_bare_headless_shell_SOURCES = t/launch/bare.c
