@@ -3,7 +3,7 @@
  * the worker. The browser holds such requests (fetch and XMLHttpRequest only)
  * for us twice, before they leave and when their answer begins, and we let
  * them go at once; a page without scripts causes no event at all. Nothing here
- * changes or refuses a request.
+ * changes a request; what is none of the web's is scheme.c's to refuse.
  *
  * A request that is aborted is not reported again, and one that a document
  * left behind neither: so all of them are forgotten with their document, and
@@ -24,7 +24,8 @@ void
 flight_watch(struct page *p)
 {
 	static const char params[] =
-	    "{\"patterns\":["
+	    "{\"patterns\":[{\"urlPattern\":\"file:*\"},"
+	    "{\"urlPattern\":\"filesystem:*\"},{\"urlPattern\":\"ftp:*\"},"
 	    "{\"resourceType\":\"XHR\",\"requestStage\":\"Request\"},"
 	    "{\"resourceType\":\"XHR\",\"requestStage\":\"Response\"},"
 	    "{\"resourceType\":\"Fetch\",\"requestStage\":\"Request\"},"
@@ -73,6 +74,8 @@ flight_on_paused(struct page *p, struct json_span params)
 		stage_on_paused(p, id);
 		return;
 	}
+	if (scheme_on_paused(p, id, params))
+		return;
 	page_send(
 	    p, "Fetch.continueRequest", "requestId", id, PAGE_CALL_MS, NULL);
 	if (!json_span_member(params, "responseStatusCode", &span) &&

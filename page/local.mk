@@ -24,6 +24,7 @@ page_libpage_a_SOURCES = \
 	page/page.h \
 	page/priv.h \
 	page/recover.c \
+	page/scheme.c \
 	page/script.c \
 	page/shot.c \
 	page/scripts.def \
@@ -292,6 +293,19 @@ t_scenario_pagehostile_test_SOURCES = \
 t_scenario_pagehostile_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/t/scenario
 t_scenario_pagehostile_test_LDADD = $(PAGE_TEST_LIBS)
 TESTS += t/scenario/pagehostile_test
+
+check_PROGRAMS += t/scenario/pagescheme_test
+t_scenario_pagescheme_test_SOURCES = \
+	cell/flags.c \
+	t/scenario/live.c \
+	t/scenario/live.h \
+	t/scenario/pagescheme_test.c \
+	t/scenario/visit.c \
+	t/scenario/visit.h \
+	t/unit/tap.h
+t_scenario_pagescheme_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/t/scenario
+t_scenario_pagescheme_test_LDADD = $(PAGE_TEST_LIBS)
+TESTS += t/scenario/pagescheme_test
 
 check_PROGRAMS += t/scenario/pageframes_test
 t_scenario_pageframes_test_SOURCES = \

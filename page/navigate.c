@@ -190,6 +190,7 @@ load_on_document(struct page *p, struct json_span params)
 	struct json_span frame, parent, url;
 
 	if (!json_span_member(params, "frame", &frame) ||
+	    !scheme_on_document(p, frame) ||
 	    json_span_member(frame, "parentId", &parent))
 		return;
 	p->context = 0;

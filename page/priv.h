@@ -217,6 +217,10 @@ void browser_report_stuck(struct browser *, const char *why);
 void browser_set_up(struct browser *);
 void browser_report_ready(struct browser *, const char *product);
 void browser_close_target(struct browser *, const char *target);
+/* A request that was stopped; true: it was refused for its scheme. */
+bool scheme_on_paused(struct page *, const char *id, struct json_span params);
+/* A frame's new document; false: its tab is being closed for it. */
+bool scheme_on_document(struct page *, struct json_span frame);
 
 /* takeover.c */
 uint32_t takeover_first_id(uint32_t generation);
