@@ -227,8 +227,7 @@ compartment_fill(const struct spawn_env *env,
 	c->user_namespace = !env->system;
 	c->uid = geteuid();
 	c->gid = getegid();
-	/* Off until egressd is there to serve the listener. */
-	c->network = false;
+	c->network = true;
 	c->proc_gid = spawn_uid(env, UID_CELL);
 	/* More than that ends the run; a little is left for it to be seen. */
 	c->profile_bytes = limits->profile + limits->profile / 8;

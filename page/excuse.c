@@ -71,6 +71,16 @@ split_url(const char *url, char ret_host[LIMIT_HOST_BYTES + 1], int *ret_port)
 	return true;
 }
 
+/* Whether the page that is shown stands for this failure, not for one before. */
+static bool
+is_shown(const struct page *p)
+{
+	const struct page_load *l = &p->load;
+
+	return l->failed[0] != '\0' &&
+	    (p->op == OP_ACT || strcmp(p->loader, l->loader) == 0);
+}
+
 /* The latest of what was said of where it goes. */
 static const struct browser_notice *
 find_notice(const struct page *p)
@@ -80,8 +90,7 @@ find_notice(const struct page *p)
 	char host[LIMIT_HOST_BYTES + 1];
 	int port;
 
-	if (!split_url(
-		l->failed[0] == '\0' ? l->asked : l->failed, host, &port))
+	if (!split_url(is_shown(p) ? l->failed : l->asked, host, &port))
 		return NULL;
 	for (size_t i = 0; i < BROWSER_NOTICES_MAX; i++)
 		if (all[i].at_ms != 0 && all[i].port == port &&
@@ -107,21 +116,23 @@ excuse_finish(struct page *p, const struct browser_notice *n)
 static bool
 excuse_look(struct page *p)
 {
-	const struct browser_notice *n = find_notice(p);
+	const struct browser_notice *n = is_shown(p) ? find_notice(p) : NULL;
 
-	if (p->load.failed[0] == '\0' || n == NULL)
+	if (n == NULL)
 		return false;
 	excuse_finish(p, n);
 	return true;
 }
 
 bool
-excuse_begin(struct page *p, const char *name)
+excuse_begin(struct page *p, const char *name, struct json_span result)
 {
 	if (strncmp(name, "net::ERR_SOCKS_", 15) != 0 &&
 	    strcmp(name, "net::ERR_PROXY_CONNECTION_FAILED") != 0)
 		return false;
 	p->load.excusing = true;
+	(void)page_member_str(
+	    result, "loaderId", p->load.loader, sizeof(p->load.loader));
 	if (!excuse_look(p))
 		page_pause(p, EXCUSE_WAIT_MS);
 	return true;

@@ -359,7 +359,7 @@ load_failed(struct page *p, const struct cdp_reply *r)
 		l->error_page = true;
 		return false;
 	}
-	if (excuse_begin(p, text))
+	if (excuse_begin(p, text, r->result))
 		return true;
 	page_load_error(text, words, sizeof(words));
 	page_finish(p, PAGE_NAVIGATION_FAILED, words);

@@ -289,7 +289,7 @@ void page_on_popup(struct page *);
 
 /* excuse.c */
 /* Takes a navigation that failed over, if the network's own word is wanted. */
-bool excuse_begin(struct page *, const char *name);
+bool excuse_begin(struct page *, const char *name, struct json_span result);
 /*
  * The browser shows a page of its own in place of that address. Whether that is
  * taken care of.

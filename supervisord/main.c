@@ -294,6 +294,8 @@ make_parts(struct program *p)
 	sup->spares = spares_new(sup);
 	sup->link = link_new(sup->base, FD_LAUNCHER, on_broken, sup);
 	sup->egress = egress_new(sup->base);
+	if (sup->egress != NULL)
+		egress_expect(sup->egress);
 	if (sup->link != NULL) {
 		link_on_setting(sup->link, reload_setting);
 		link_on_egress(sup->link, on_egress);

@@ -303,7 +303,7 @@ sub newborn {
 	wait_until(30, sub {
 		my @tree = grep { $_->{state} ne 'Z' } tree($i->{pid});
 		($cell) = map { $_->{pid} } grep { $_->{ppid} == $i->{pid}
-		    && $_->{cmd} !~ /^supervisord/ && !$known->{ $_->{pid} } }
+		    && $_->{cmd} !~ /^(?:supervisord|egressd)/ && !$known->{ $_->{pid} } }
 		    @tree;
 		return if !$cell;
 		my %is = (cell => qr/^/, worker => qr/^workerd/,
@@ -364,7 +364,7 @@ sub end_starting {
 		is($r->{output}{error}{step}, 'start', "$name: at its start");
 	}
 	check_next($c, 'after some that did not start');
-	is((grep { $_->{cmd} !~ /^supervisord/ } tree($i->{pid})), 0,
+	is((grep { $_->{cmd} !~ /^(?:supervisord|egressd)/ } tree($i->{pid})), 0,
 		'nothing is left of those that did not start');
 }
 
