@@ -97,6 +97,8 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/steps.c \
 	supervisord/steps.h \
 	supervisord/submit.c \
+	supervisord/submit_answer.c \
+	supervisord/submit_answer.h \
 	supervisord/submit.h \
 	supervisord/sup.h \
 	supervisord/idle.c \

@@ -65,6 +65,22 @@ options_trace_valid(const char *text)
 	    strspn(text, "0") != 32;
 }
 
+void
+options_trace_make(char ret[STORE_TRACE_CHARS + 1])
+{
+	static const char digits[] = "0123456789abcdef";
+	uint8_t random[STORE_TRACE_CHARS / 2];
+
+	ret[STORE_TRACE_CHARS] = '\0';
+	do {
+		arc4random_buf(random, sizeof(random));
+		for (size_t i = 0; i < sizeof(random); i++) {
+			ret[2 * i] = digits[random[i] >> 4];
+			ret[2 * i + 1] = digits[random[i] & 15];
+		}
+	} while (!options_trace_valid(ret));
+}
+
 static bool
 option_trace(struct json_val v, struct options *o, struct refusal *r)
 {

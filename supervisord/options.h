@@ -38,6 +38,8 @@ bool options_read(struct json_val, struct options *ret, struct refusal *);
 void options_clear(struct options *);
 /* 32 lower hex digits that are not all zero. */
 bool options_trace_valid(const char *);
+/* A random one. */
+void options_trace_make(char ret[STORE_TRACE_CHARS + 1]);
 /* sync or async, for what was asked, the template and the inputs. */
 enum run_mode options_mode(const struct options *, const struct template *,
     struct json_val inputs, bool pool_full);

@@ -20,16 +20,13 @@
 #include "supervisord/options.h"
 #include "supervisord/inputs.h"
 #include "supervisord/link.h"
-#include "supervisord/query.h"
 #include "supervisord/registry.h"
 #include "supervisord/session.h"
 #include "supervisord/submit.h"
+#include "supervisord/submit_answer.h"
 #include "supervisord/sup.h"
 #include "supervisord/task.h"
 #include "supervisord/turn.h"
-
-/* A sync call waits so much longer than its run may take. */
-#define SYNC_MARGIN_MS 5000
 
 /* The guard's own refusals. */
 enum {
@@ -167,22 +164,6 @@ check_room(struct submission *s)
 /* The record. */
 
 static void
-make_trace_id(char ret[STORE_TRACE_CHARS + 1])
-{
-	static const char digits[] = "0123456789abcdef";
-	uint8_t random[STORE_TRACE_CHARS / 2];
-
-	ret[STORE_TRACE_CHARS] = '\0';
-	do {
-		arc4random_buf(random, sizeof(random));
-		for (size_t i = 0; i < sizeof(random); i++) {
-			ret[2 * i] = digits[random[i] >> 4];
-			ret[2 * i + 1] = digits[random[i] & 15];
-		}
-	} while (!options_trace_valid(ret));
-}
-
-static void
 make_identity(struct submission *s, uid_t uid)
 {
 	char domain[16];
@@ -239,7 +220,7 @@ make_record(struct submission *s, uid_t uid)
 	strlcpy(rec->facts_snapshot_id, s->options.facts_snapshot_id,
 	    sizeof(rec->facts_snapshot_id));
 	if (s->options.trace_id[0] == '\0')
-		make_trace_id(s->options.trace_id);
+		options_trace_make(s->options.trace_id);
 	strlcpy(rec->trace_id, s->options.trace_id, sizeof(rec->trace_id));
 	make_identity(s, uid);
 	return inputs_digest(
@@ -307,56 +288,10 @@ submit_guard(struct store_txn *txn, struct change *c)
 
 /* Answers. */
 
-static struct query_submission
-answer_how(const struct watch *w, bool brief)
-{
-	return (struct query_submission){ .mode = w->mode,
-		.deduplicated = w->deduplicated,
-		.mismatch = w->mismatch,
-		.brief = brief,
-		.max_bytes = w->max_bytes,
-		.wait_ms = w->wait_ms };
-}
-
 static void
-answer_now(struct watch *w, bool brief)
+answer(struct submission *s, const struct ulid *run, bool known)
 {
-	struct query_submission how = answer_how(w, brief);
-
-	query_answer_run(w->client, w->seq, &w->run, &how);
-	watch_free(&w);
-}
-
-/* To a submission that does not wait for the run's end. */
-static void
-answer_at_once(struct submission *s, struct watch *w, bool known)
-{
-	struct query_submission how = answer_how(w, true);
-
-	turn_answered(s->sup->turn, client_turn_mark(w->client));
-	if (known)
-		query_answer_run(w->client, w->seq, &w->run, &how);
-	else
-		query_answer_new(w->client, w->seq, &s->rec, &how);
-	watch_free(&w);
-}
-
-/* The queue took all of the time: like async. */
-static void
-submit_on_wait_over(int fd, short what, void *arg)
-{
-	struct watch *w = arg;
-
-	w->mode = MODE_ASYNC;
-	answer_now(w, true);
-}
-
-static void
-submit_answer(struct submission *s, const struct ulid *run, bool known)
-{
-	struct sup *sup = s->sup;
 	struct watch *w = s->watch;
-	struct task *task;
 
 	if (w == NULL)
 		return;
@@ -364,33 +299,7 @@ submit_answer(struct submission *s, const struct ulid *run, bool known)
 	w->mode = s->rec.mode;
 	w->deduplicated = known;
 	w->mismatch = known && s->mismatch;
-	if (w->mode == MODE_SYNC && s->no_wait)
-		w->wait_ms = sup->settings.syncTimeoutMs + SYNC_MARGIN_MS;
-	if (w->mode != MODE_SYNC || s->no_wait) {
-		answer_at_once(s, w, known);
-		return;
-	}
-	task = tasks_find(sup->tasks, run);
-	if (task == NULL) {
-		answer_now(w, false);
-		return;
-	}
-	w->task = task;
-	TAILQ_INSERT_TAIL(&task->watches, w, by_task);
-	if (!watch_arm(w, sup->base,
-		sup->settings.syncTimeoutMs + SYNC_MARGIN_MS,
-		submit_on_wait_over))
-		answer_now(w, true);
-}
-
-void
-submit_end(struct task *task)
-{
-	struct watch *w, *next;
-
-	TAILQ_FOREACH_SAFE(w, &task->watches, by_task, next)
-		if (w->kind == WATCH_SYNC)
-			answer_now(w, false);
+	submit_answer(s->sup, w, known ? NULL : &s->rec, s->no_wait);
 }
 
 /* What a client sent is not in it, but for the id of a template that exists. */
@@ -437,13 +346,13 @@ submit_done(struct sup *sup, struct change *c, int err)
 		log_info("%s: created for uid %u, %s, limit %lld ms", s->name,
 		    s->rec.uid, s->rec.template_id, (long long)s->rec.limit_ms);
 		make_task(s, &c->rec);
-		submit_answer(s, &s->rec.id, false);
+		answer(s, &s->rec.id, false);
 		tasks_pump(sup->tasks);
 	} else if (err == GUARD_KNOWN) {
 		auditlog_tell_often(sup, s->rec.uid, AUDIT_RUN_REPEAT,
 		    &s->known, "%s%s", s->rec.template_id,
 		    s->mismatch ? ", with other parameters" : "");
-		submit_answer(s, &s->known, true);
+		answer(s, &s->known, true);
 	} else if (err == GUARD_REFUSED) {
 		submit_reject(s, s->refusal.code, s->refusal.message);
 	} else if (err == GUARD_SHARE) {

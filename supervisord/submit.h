@@ -10,10 +10,7 @@
 #include "ipc/msg.h"
 
 struct client;
-struct task;
 
 void submit_run(struct client *, uint32_t seq, const struct ipc_params *);
-/* The run is terminal: answers those that waited for it. */
-void submit_end(struct task *);
 
 #endif

@@ -23,7 +23,7 @@
 #include "supervisord/link.h"
 #include "supervisord/registry.h"
 #include "supervisord/session.h"
-#include "supervisord/submit.h"
+#include "supervisord/submit_answer.h"
 #include "supervisord/sup.h"
 #include "supervisord/sweep.h"
 #include "supervisord/task_int.h"
