@@ -12,6 +12,7 @@
 #include "storage/store.h"
 #include "supervisord/auditcall.h"
 #include "supervisord/client.h"
+#include "supervisord/noted.h"
 #include "supervisord/reply.h"
 #include "supervisord/sup.h"
 
@@ -188,34 +189,6 @@ auditcall_list(struct client *client, uint32_t seq, const struct ipc_params *p)
 
 /* audit.verify */
 
-/* "number:hash", as the system log has it. */
-static bool
-read_noted(const char *text, struct audit_check *c, struct refusal *r)
-{
-	static const char digits[] = "0123456789abcdef";
-	const char *colon = strchr(text, ':'), *wrong = NULL;
-	char number[24] = "";
-
-	if (colon != NULL && (size_t)(colon - text) < sizeof(number))
-		memcpy(number, text, (size_t)(colon - text));
-	c->noted = (uint64_t)strtonum(number, 1, NUMBER_MAX, &wrong);
-	if (wrong == NULL && colon != NULL &&
-	    strlen(colon + 1) == 2 * sizeof(c->noted_hash) &&
-	    strspn(colon + 1, digits) == 2 * sizeof(c->noted_hash)) {
-		for (size_t i = 0; i < 2 * sizeof(c->noted_hash); i++) {
-			size_t v =
-			    (size_t)(strchr(digits, colon[1 + i]) - digits);
-
-			c->noted_hash[i / 2] =
-			    (uint8_t)(c->noted_hash[i / 2] << 4 | v);
-		}
-		return true;
-	}
-	return refuse(r, ERR_INVALID_PARAMETER,
-	    "noted: expected a row's number, a colon and its hash of 64 digits,"
-	    " as the system log has them");
-}
-
 static void
 verify_answer(struct watch *w, const struct audit_check *c)
 {
@@ -272,12 +245,12 @@ auditcall_verify(
 {
 	static const struct ulid none;
 	struct audit_check check = { 0 };
-	struct refusal refusal = { 0 };
 	struct watch *w;
 
-	if (ipc_has(p, F_NOTED) &&
-	    !read_noted(ipc_str(p, F_NOTED), &check, &refusal)) {
-		reply_error(client, seq, refusal.code, NULL, refusal.message);
+	if (ipc_has(p, F_NOTED) && !noted_read(ipc_str(p, F_NOTED), &check)) {
+		reply_error(client, seq, ERR_INVALID_PARAMETER, NULL,
+		    "noted: expected a row's number, a colon and its hash of 64"
+		    " digits, as the system log has them");
 		return;
 	}
 	w = watch_new(WATCH_OTHER, client, NULL, &none, seq);

@@ -8,6 +8,8 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/assembly.h \
 	supervisord/auditcall.c \
 	supervisord/auditcall.h \
+	supervisord/auditcheck.c \
+	supervisord/auditcheck.h \
 	supervisord/auditlog.c \
 	supervisord/auditlog.h \
 	supervisord/begin.c \
@@ -57,6 +59,8 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/metacheck.c \
 	supervisord/metacheck.h \
 	supervisord/methods.c \
+	supervisord/noted.c \
+	supervisord/noted.h \
 	supervisord/options.c \
 	supervisord/options.h \
 	supervisord/outcome.c \

@@ -25,6 +25,7 @@
 #include "launch/launch.h"
 #include "storage/store.h"
 #include "storage/sweep.h"
+#include "supervisord/auditcheck.h"
 #include "supervisord/auditlog.h"
 #include "supervisord/cells.h"
 #include "supervisord/client.h"
@@ -67,20 +68,29 @@ usage(void)
 {
 	fprintf(stderr,
 	    "usage: supervisord -s STATEDIR [-o name=value ...]\n"
-	    "Started by browsertaskd only.\n");
+	    "Started by browsertaskd only, but for\n"
+	    "       supervisord -A -s STATEDIR [-n ROW:HASH]\n"
+	    "which checks the audit log of a service that does not run.\n");
 	exit(EXIT_USAGE);
 }
 
 static const char *
 read_arguments(int argc, char *argv[], struct settings *settings)
 {
-	const char *state_dir = NULL;
+	const char *state_dir = NULL, *noted = NULL;
+	bool check = false;
 	char why[256];
 	int ch;
 
 	settings_default(settings);
-	while ((ch = getopt(argc, argv, "s:o:")) != -1) {
+	while ((ch = getopt(argc, argv, "An:s:o:")) != -1) {
 		switch (ch) {
+		case 'A':
+			check = true;
+			break;
+		case 'n':
+			noted = optarg;
+			break;
 		case 's':
 			state_dir = optarg;
 			break;
@@ -93,8 +103,10 @@ read_arguments(int argc, char *argv[], struct settings *settings)
 			usage();
 		}
 	}
-	if (state_dir == NULL || optind != argc)
+	if (state_dir == NULL || optind != argc || (noted != NULL && !check))
 		usage();
+	if (check)
+		exit(auditcheck_run(state_dir, noted));
 	return state_dir;
 }
 

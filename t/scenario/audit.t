@@ -208,6 +208,14 @@ subtest 'stop and start' => sub {
 	is((verify('--noted', $row))[0], 0, 'and was the last');
 };
 
+# Without the service: (exit status, what it says).
+sub offline {
+	my (@more) = @_;
+	my $s = "$build/supervisord/supervisord";
+	my $said = qx('$s' -A -s '@{[ $i->state_dir ]}' @more 2>&1);
+	return ($? >> 8, $said);
+}
+
 # Tampering.
 
 my $store;
@@ -226,6 +234,8 @@ sub found {
 	my ($row, $what, $name, @order) = @_;
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
 	ok(tamper(@order), "$name: done");
+	my ($code, $text) = offline();
+	is($code, 1, '... a check without the service finds it');
 	$i->start;
 	enter();
 	my ($rc, $said) = verify();
@@ -241,12 +251,23 @@ sub found {
 subtest 'tampering' => sub {
 	my $n = (rows())[-1]{id};
 	my $k = int($n / 2);
+	my ($code, $text) = offline();
+	like($text, qr/^supervisord: the service runs: /,
+	    'the check by itself leaves a running service alone');
+	is($code, 74, '... with an exit status');
 	is($i->stop, 0, 'stopped');
+	($code, $text) = offline();
+	is($code, 0, 'it checks a store that nobody has open');
+	like($text, qr/^the audit log is sound: \d+ rows$/m, '... and says so');
 	# service.stop was written since.
 	$n++;
 	my ($noted) = (sort { length $a <=> length $b || $a cmp $b }
 	    $i->log =~ /audit: the last row is (\d+:[0-9a-f]{64})$/mg)[-1];
 	like($noted, qr/^$n:/, 'the last row is noted');
+	is((offline('-n', $noted))[0], 0, '... and is there');
+	(my $other = $noted) =~ tr/0-9a-f/0-9b-fa/;
+	is((offline('-n', $other))[0], 1, '... no other one');
+	is((offline('-n', 'x'))[0], 64, '... nor nonsense');
 	$store = $i->state_dir . '/store.kept';
 	rename $i->state_dir . '/store', $store or die "$store: $!";
 	found($k, 'was changed', 'a row with another byte', 'edit', $k);
