@@ -2,13 +2,17 @@
 pkglibexec_PROGRAMS += cell/cell
 cell_cell_SOURCES = \
 	cell/browser_calls.def \
+	cell/calls.def \
 	cell/caps.c \
 	cell/caps.h \
+	cell/confine.c \
+	cell/confine.h \
 	cell/fds.h \
 	cell/feed.c \
 	cell/feed.h \
 	cell/flags.c \
 	cell/flags.h \
+	cell/keep_calls.def \
 	cell/main.c \
 	cell/meter.c \
 	cell/meter.h \

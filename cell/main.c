@@ -5,7 +5,7 @@
  * the namespace. A kept one forks further workers, one at a time, and ends when
  * neither a worker nor the browser is left. It takes fixed-size messages from
  * the launcher only, holds no secret, decides no policy and never touches the
- * network or a file outside /proc.
+ * network or a file outside /proc: when all is started, a filter sees to that.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "cell/caps.h"
+#include "cell/confine.h"
 #include "cell/fds.h"
 #include "cell/feed.h"
 #include "cell/meter.h"
@@ -377,6 +378,9 @@ main(void)
 	setproctitle("session %s", session);
 	cell_start(&cell);
 	cell_drop(&cell);
+	error = cell_confine(cell_is_kept(&cell));
+	if (error != 0)
+		cell_fail("filter of system calls", error);
 	launch_msg_init(&m, LAUNCH_UP, 0);
 	cell_send(&m);
 	cell_loop(&cell);

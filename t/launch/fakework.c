@@ -1,5 +1,6 @@
 /*
- * fakework: stands in for workerd in tests of the launcher and the cell. Says
+ * fakework: stands in for workerd in tests of the launcher and the cell, with
+ * no other system calls than a worker has until it confines itself. Says
  * "hello" and its arguments, then obeys packets on its socket:
  *
  *   cdp JSON    writes the command; from then on every message of the browser
@@ -43,20 +44,37 @@ static void __attribute__((format(printf, 1, 2))) say(const char *fmt, ...)
 	va_start(ap, fmt);
 	n = vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	if (n > 0 && send(FD_IPC, text, (size_t)n, MSG_NOSIGNAL) == -1)
+	if (n > 0 && fd_send_msg(FD_IPC, text, (size_t)n, NULL, 0) != 0)
 		exit(1);
+}
+
+/* How many the kernel shows: it may not ask by the call for that. */
+static int
+count_groups(void)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	char line[256];
+	int n = 0;
+
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
+		if (strncmp(line, "Groups:", 7) == 0)
+			for (char *p = line; *p != '\0'; p++)
+				n += p[0] >= '0' && p[0] <= '9' &&
+				    (p[1] < '0' || p[1] > '9');
+	if (f != NULL)
+		fclose(f);
+	return n;
 }
 
 static void
 say_me(void)
 {
 	char fds[256] = "", *p = fds;
-	gid_t groups[8];
 
 	for (int fd = 0; fd < 64; fd++)
 		if (fcntl(fd, F_GETFD) != -1)
 			p += snprintf(p, 8, "%d,", fd);
-	say("me %d %d %d %d %d %s\n", getuid(), getgid(), getgroups(8, groups),
+	say("me %d %d %d %d %d %s\n", getuid(), getgid(), count_groups(),
 	    prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0), getpid(), fds);
 }
 
@@ -111,13 +129,15 @@ static void
 obey(void)
 {
 	char line[MESSAGE_BYTES];
-	ssize_t n = recv(FD_IPC, line, sizeof(line) - 1, 0);
+	int none = 0;
+	size_t n;
 
-	if (n <= 0)
+	if (fd_recv_msg(FD_IPC, line, sizeof(line) - 1, &n, NULL, &none) != 0 ||
+	    n == 0)
 		exit(0);
 	line[n] = '\0';
 	if (strncmp(line, "cdp ", 4) == 0) {
-		if (fd_write_all(FD_CDP_OUT, line + 4, (size_t)n - 3) != 0)
+		if (fd_write_all(FD_CDP_OUT, line + 4, n - 3) != 0)
 			say("cdp gone\n");
 	} else if (strcmp(line, "who") == 0) {
 		say_me();
