@@ -41,6 +41,8 @@ ctl_browsertaskctl_SOURCES = \
 	ctl/progress.c \
 	ctl/progress.h \
 	ctl/result.c \
+	ctl/show.c \
+	ctl/show.h \
 	ctl/table.c \
 	ctl/table.h \
 	ctl/talk.c \

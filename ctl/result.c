@@ -9,6 +9,7 @@
 #include "common/buf.h"
 #include "ctl/ctl.h"
 #include "ctl/file.h"
+#include "ctl/show.h"
 #include "ctl/table.h"
 #include "ctl/text.h"
 #include "json/writer.h"
@@ -286,7 +287,7 @@ result_show(struct ctl *ctl, struct json_val run)
 	else if (json_is_array(json_obj_get(result, "items")))
 		print_items(ctl, run, result);
 	else if (json_is_object(result))
-		ctl_print_json(result);
+		show_result(ctl, result);
 	else if (json_is_object(json_obj_get(run, "error")))
 		print_finished(ctl, run);
 	if (ctl->opt[OPT_JSON] == NULL)

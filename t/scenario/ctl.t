@@ -44,6 +44,19 @@ my $service = open(my $ready, '-|', "$build/t/scenario/ctl_service",
     "$dir/s", $dir) or die;
 is scalar <$ready>, "ready\n", 'the service listens';
 
+# a result that is no list of items
+($rc, $out) = ctl('result', 'run_S');
+is $rc, 0, 'a result of another shape';
+like $out, qr/^success +true$/m, '... its values';
+unlike $out, qr/sessionId|null/, '... that are there';
+like $out, qr{^finalPage\.url +http://a/$}m, '... those of its objects';
+like $out, qr/^finalPage\.title +red \[31malert$/m, '... nothing of a terminal';
+like $out, qr/^terms +a, b$/m, '... a list';
+like $out, qr/^pageInfo\.elements +1, not shown$/m, '... what is too much';
+like $out, qr/^pageInfo\.counts\.link +1, not shown$/m, '... or too deep';
+like $out, qr{^pages:\npage\.url +n\s*\nhttp://a/1 +1\s*\n- +2\s*$}m,
+    '... a table';
+
 # usage
 for my $bad (['frobnicate'], [], ['runs', '--bogus'], ['runs', '--key', 'x'],
     ['show'], ['show', 'a', 'b'], ['runs', '-n', '0'], ['runs', '-n', '12x'],

@@ -37,7 +37,15 @@
 	    "true") "," ITEM("http://b/", "red \\u001b[31malert\\u202e",            \
 	    "true") "," BAD_ITEM "]}"
 
+#define SHOWN                                                                    \
+	"{\"success\":true,\"sessionId\":null,\"finalPage\":{\"url\":"           \
+	"\"http://a/\",\"title\":\"red \\u001b[31malert\"},\"terms\":[\"a\","    \
+	"\"b\"],\"pageInfo\":{\"type\":\"list\",\"elements\":[{\"tag\":\"a\"}]," \
+	"\"counts\":{\"link\":{\"x\":1}}},\"pages\":[{\"page\":{\"url\":"        \
+	"\"http://a/1\"},\"n\":1,\"content\":{\"sections\":[{}]}},{\"n\":2}]}"
+
 static const char *const runs[][2] = {
+	{ "run_S", RUN("run_S", "succeeded", SHOWN, "null") },
 	{ "run_A", RUN("run_A", "succeeded", RESULT, "null") },
 	{ "run_P", RUN("run_P", "partial_success", RESULT, "null") },
 	{ "run_F", RUN("run_F", "failed", "null", ERROR("RUN_TIMEOUT")) },
