@@ -147,6 +147,15 @@ subtest 'what is refused' => sub {
 	    'and what is alike is told once');
 };
 
+subtest 'hosts' => sub {
+	my $id = batch($c, [$page], { mode => 'sync',
+		forbiddenDomains => ['127.0.0.1'] })->{runId};
+	my ($row) = told('egress.refuse', 1);
+	is($row->{runId}, $id, 'with the run');
+	like($row->{detail}, qr/^127\.0\.0\.1:\d+, forbidden 127\.0\.0\.1$/,
+	    'the host and the rule');
+};
+
 subtest 'settings' => sub {
 	$i->configure("${settings}maxConcurrentRuns = 2\n");
 	kill 'HUP', $i->{pid};
@@ -315,7 +324,7 @@ subtest 'old rows' => sub {
 # their own tests are.
 subtest 'every action' => sub {
 	my %elsewhere = map { $_ => 1 }
-	    qw(egress.refuse secret.use protection.waive);
+	    qw(secret.use protection.waive);
 	open(my $fh, '<', "$top/model/audit_actions.def") or die "actions: $!";
 	my @all = do { local $/; <$fh> } =~ /^ACTION\(\w+, "([\w.]+)"/mg;
 	cmp_ok(scalar @all, '>', 10, 'there are actions');
