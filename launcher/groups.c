@@ -20,6 +20,7 @@ find_group(const char *name, gid_t *ret_gid)
 
 	if (in == NULL)
 		return false;
+	/* cppcheck-suppress fgetgrentCalled; the launcher has one thread */
 	while (!found && (g = fgetgrent(in)) != NULL)
 		if (strcmp(g->gr_name, name) == 0) {
 			*ret_gid = g->gr_gid;

@@ -28,17 +28,17 @@ static bool
 peer_in_group(int fd, gid_t own, gid_t gid)
 {
 	socklen_t len = 0;
-	gid_t *groups;
+	gid_t *groups, none; /* nothing is written there */
 	bool found;
 
 	if (own == gid)
 		return true;
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &len) == 0 ||
-	    errno != ERANGE || len > GROUPS_MAX * sizeof(*groups) ||
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, &none, &len) == 0 ||
+	    errno != ERANGE || len > GROUPS_MAX * sizeof(gid_t) ||
 	    (groups = malloc(len)) == NULL)
 		return false;
 	found = getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &len) == 0 &&
-	    groups_have(groups, len / sizeof(*groups), gid);
+	    groups_have(groups, len / sizeof(gid_t), gid);
 	free(groups);
 	return found;
 }
