@@ -189,11 +189,16 @@ become_browser(const struct launch_start *start)
 	char path[] = "PATH=/usr/bin:/bin", lang[] = "LANG=C.UTF-8";
 	char session[] = "DBUS_SESSION_BUS_ADDRESS=disabled:";
 	char system[] = "DBUS_SYSTEM_BUS_ADDRESS=disabled:";
-	char *env[] = { home, path, lang, session, system, NULL };
+	char zone[256];
+	char *env[] = { home, path, lang, session, system, NULL, NULL };
 	const char *argv[FLAGS_MAX];
 	int program, error;
 
 	snprintf(home, sizeof(home), "HOME=%s", start->profile_dir);
+	if (getenv("TZ") != NULL &&
+	    snprintf(zone, sizeof(zone), "TZ=%s", getenv("TZ")) <
+		(int)sizeof(zone))
+		env[sizeof(env) / sizeof(env[0]) - 2] = zone;
 	flags_fill(
 	    start->browser, start->flags, start->profile_dir, dir_arg, argv);
 	program = fcntl(CELL_FD_BROWSER_PROGRAM, F_DUPFD_CLOEXEC, FD_ASIDE);

@@ -71,17 +71,41 @@ sub pids {
 	return $pid;
 }
 
-# The browser of an instance, as this test sees it.
-sub outer {
+# Those of processes of an instance.
+sub networks {
 	my ($i, $re) = @_;
-	my ($p) = grep { $_->{cmd} =~ $re } tree($i->{pid});
-	return $p ? $p->{pid} : die "no process $re\n";
+	return map { readlink "/proc/$_->{pid}/ns/net" }
+	    grep { $_->{cmd} =~ $re } tree($i->{pid});
 }
 
-sub own_network {
+# Who runs as whom: nobody as somebody else, and never as the launcher.
+sub test_uids {
 	my ($i) = @_;
-	my $ns = readlink '/proc/' . outer($i, qr/--remote-/) . '/ns/net';
-	return defined $ns && $ns ne readlink '/proc/self/ns/net';
+	my ($base) = map { $_->{uid} } grep { $_->{cmd} =~ /^supervisord/ }
+	    tree($i->{pid});
+	my %of;
+
+	for my $p (tree($i->{pid})) {
+		my ($name) = $p->{cmd} =~ m{^([\w-]+)};
+		$of{$name}{ $p->{uid} - $base } = 1;
+	}
+	is_deeply({ map { $_ => join ' ', sort { $a <=> $b } keys %{ $of{$_} } }
+	    keys %of },
+	    { supervisord => '0', egressd => '2', cell => '1',
+		workerd => '9 10 11', chromium => '33 34' },
+	    'uids: supervisord 0, cells 1, egressd 2, each worker and browser '
+	    . 'its own');
+}
+
+# Each cell has one, also that of a worker alone.
+sub test_networks {
+	my ($i) = @_;
+	my $own = readlink '/proc/self/ns/net';
+	my %seen = map { $_ => 1 } $own, networks($i, qr/--remote-/),
+	    networks($i, qr/^workerd --describe/);
+
+	is(scalar keys %seen, 4, 'three cells have three networks, and the '
+	    . 'machine\'s is none of them');
 }
 
 # Worker, cell and whoever else there is.
@@ -258,6 +282,9 @@ sub test_hostile {
 	my ($uid, $gid, $groups) =
 	    ask($t, 1, 'ids') =~ /^ids (\d+) (\d+) (\d+)/;
 
+	$t->up(3, DESCRIBE, worker => 3);
+	test_uids($i) if $mode eq 'system';
+	test_networks($i) if $> == 0;
 	is(ask($t, 1, 'fds'), 'fds 0,1,2,3,4,', 'it has five descriptors');
 	is($gid, $uid, 'its gid is its uid') if $mode eq 'system';
 	is($groups, 0, 'it has no groups') if $mode eq 'system';
@@ -268,10 +295,7 @@ sub test_hostile {
 	test_privileges($t, $uid);
 	test_namespaces($mode, $t);
 	test_sockets($i, $t);
-  SKIP: {
-		skip 'the network is the machine\'s', 1 unless own_network($i);
-		test_network($i, $t);
-	}
+	test_network($i, $t);
 	ok(outcome($t, 2, 'try stat /tmp/file') eq 'ENOENT',
 	    'another cell has another /tmp');
 	pids($t, 2);
@@ -279,7 +303,56 @@ sub test_hostile {
 	is(left(2), '', 'and nothing is left');
 }
 
+# The answer of the real browser to one command.
+sub command {
+	my ($t, $json) = @_;
+	my ($n) = $json =~ /"id":(\d+)/;
+
+	$t->say("tell 1 cdp $json");
+	my ($answer) = $t->expect(qr/^worker 1 cdp (\{"id":$n,.*)/, 30);
+	return $answer // '';
+}
+
+sub time_zone {
+	my ($mode, $tz) = @_;
+	my $i = BrowserTask::Harness->new(mode => $mode, env => { TZ => $tz },
+		programs => {
+			supervisord => "$build/t/launch/fakesup",
+			workerd => "$build/t/launch/fakework",
+		})->start;
+	my $t = BrowserTask::Talk->new($i);
+
+	$t->up(1, BROWSER);
+	my ($target) = command($t, '{"id":1,"method":"Target.createTarget",'
+	    . '"params":{"url":"about:blank"}}') =~ /"targetId":"(\w+)"/;
+	my ($session) = command($t, '{"id":2,"method":"Target.attachToTarget",'
+	    . "\"params\":{\"targetId\":\"$target\",\"flatten\":true}}")
+	    =~ /"sessionId":"(\w+)"/;
+	my ($zone) = command($t, "{\"id\":3,\"sessionId\":\"$session\","
+	    . '"method":"Runtime.evaluate","params":{"expression":'
+	    . '"Intl.DateTimeFormat().resolvedOptions().timeZone"}}')
+	    =~ /"value":"([^"]+)"/;
+	is($i->stop, 0, 'stop');
+	return $zone;
+}
+
+sub test_time_zone {
+	my ($mode) = @_;
+	my ($machine) = (readlink '/etc/localtime' // '') =~ m{zoneinfo/(.*)};
+
+	is(time_zone($mode, 'Asia/Tokyo'), 'Asia/Tokyo',
+	    'pages have the time zone that the service was given');
+  SKIP: {
+		skip 'the machine has no time zone', 1 unless defined $machine;
+		like(time_zone($mode, undef),
+		    $machine =~ /UTC|UCT|GMT|Zulu|Universal/ ? qr/UTC|GMT/
+		    : qr/^\Q$machine\E$/,
+		    'or else the machine\'s');
+	}
+}
+
 for my $mode (modes()) {
 	subtest "$mode: hostile browser" => sub { test_hostile($mode) };
+	subtest "$mode: time zone" => sub { test_time_zone($mode) };
 }
 done_testing();
