@@ -70,6 +70,8 @@ t_unit_egress_socks_test_LDADD = egressd/libegressd.a model/libmodel.a \
 TESTS += t/unit/egress_socks_test
 
 # In a network namespace of their own.
-dist_check_SCRIPTS += t/egress/carried.t t/egress/judged.t
-TESTS += t/egress/carried.t t/egress/judged.t
+dist_check_SCRIPTS += t/egress/carried.t t/egress/judged.t \
+	t/egress/upstream.t
+TESTS += t/egress/carried.t t/egress/judged.t \
+	t/egress/upstream.t
 EXTRA_DIST += t/lib/BrowserTask/Dns.pm t/lib/BrowserTask/Egress.pm
