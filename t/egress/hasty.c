@@ -2,8 +2,8 @@
 #include "egressd/egress.h"
 
 const struct egress_times egress_times = {
-	.handshake = 400,
-	.bind = 400,
-	.connect = 1500,
-	.idle = 1000,
+	.handshake = 1500,
+	.bind = 1500,
+	.connect = 4000,
+	.idle = 3000,
 };
