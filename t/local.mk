@@ -1,7 +1,7 @@
 # t/: the tests' library and the scenarios that need the whole system. Tests of
 # one module are declared by that module.
 
-EXTRA_DIST += t/lib/BrowserTask/Scenario.pm
+EXTRA_DIST += t/lib/BrowserTask/Scenario.pm t/lib/BrowserTask/Trap.pm
 dist_check_SCRIPTS += \
 	t/regress/0001-refusals-say-how.t \
 	t/regress/0002-step-in-flight.t \
@@ -16,6 +16,7 @@ dist_check_SCRIPTS += \
 	t/scenario/codes.t \
 	t/scenario/contract.t \
 	t/scenario/crash.t \
+	t/scenario/egress_pages.t \
 	t/scenario/faults.t \
 	t/scenario/faults_socket.t \
 	t/scenario/life.t \
@@ -42,6 +43,7 @@ TESTS += \
 	t/scenario/codes.t \
 	t/scenario/contract.t \
 	t/scenario/crash.t \
+	t/scenario/egress_pages.t \
 	t/scenario/faults.t \
 	t/scenario/faults_socket.t \
 	t/scenario/life.t \
@@ -78,6 +80,7 @@ SHORT_TESTS = \
 	t/scenario/manual.t \
 	t/scenario/pages.t
 USER_TESTS = \
+	t/scenario/egress_pages.t \
 	t/scenario/launcher.t \
 	t/scenario/manual.t \
 	t/scenario/pages.t
