@@ -143,6 +143,7 @@ client_new(struct door *d, int fd)
 		free(c);
 		return NULL;
 	}
+	c->fd = fd;
 	c->uid = chan_peer(c->chan)->uid;
 	chan_set_admin(c->chan, d->admin);
 	client_limit_queue(c);

@@ -37,6 +37,7 @@ struct client {
 	TAILQ_ENTRY(client) entry;
 	struct door *door;
 	struct chan *chan;
+	int fd; /* the chan's, to ask the kernel about */
 	struct watch_list watches;
 	struct event *hello; /* until when it must have come */
 	uid_t uid;

@@ -18,6 +18,7 @@
 #include "supervisord/client_int.h"
 #include "supervisord/peer.h"
 #include "supervisord/sup.h"
+#include "supervisord/task.h"
 
 #define LISTEN_BACKLOG  256
 #define ACCEPT_PAUSE_MS 250
@@ -249,14 +250,35 @@ clients_free(struct clients **clients)
 	*clients = NULL;
 }
 
+/* It may have lost what it came in by, or may see. */
+static void
+client_recheck(struct client *c)
+{
+	struct watch *w;
+
+	if (!door_admits(c->door, c->fd)) {
+		client_drop(c, "its group may not use the socket any more");
+		return;
+	}
+	TAILQ_FOREACH(w, &c->watches, by_client)
+		if (w->task != NULL && !client_may_read(c, w->task->rec.uid)) {
+			client_drop(c,
+			    "it may not see any more what it waits"
+			    " for");
+			return;
+		}
+}
+
 void
 clients_reload(struct clients *cs)
 {
-	struct client *c;
+	struct client *c, *next;
 
 	cs->doors[0].most = (size_t)cs->sup->settings.maxClients;
-	TAILQ_FOREACH(c, &cs->live, entry)
+	TAILQ_FOREACH_SAFE(c, &cs->live, entry, next) {
 		client_limit_queue(c);
+		client_recheck(c);
+	}
 	door_on_resume(-1, 0, &cs->doors[0]);
 }
 

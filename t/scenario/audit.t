@@ -213,6 +213,8 @@ subtest 'stop and start' => sub {
 	enter();
 	told('artifact.read', 3);
 	told('service.stop', 1);
+	is((rows(action => 'access.refuse'))[-1]{detail},
+	    '4 times more: audit.verify', 'what was counted is told');
 	told('service.start', 2);
 	is((verify('--noted', $row))[0], 0, 'and was the last');
 };

@@ -294,6 +294,19 @@ subtest 'shared runs' => sub {
 	    'INVALID_PARAMETER', 'sessions are not');
 };
 
+subtest 'no longer shared' => sub {
+	$ben->call('run.follow', { runId => $queued });
+	$i->configure('clientGroup = "' . CLIENTS . "\"\nadminGroup = \""
+	    . ADMINS . "\"\n");
+	kill 'HUP', $i->{pid};
+	ok($ben->closed(20), 'who follows a run of another is cut off');
+	$ben = enter(BEN, $client);
+	is($ben->call('run.get', { runId => $queued })->{errorCode},
+	    'RUN_NOT_FOUND', '... and does not see it any more');
+	is($ann->call('run.get', { runId => $queued })->{status}, 'queued',
+	    'others stay');
+};
+
 subtest 'the end of a group' => sub {
 	$i->configure('adminGroup = "' . ADMINS . "\"\n");
 	kill 'HUP', $i->{pid};
@@ -302,6 +315,8 @@ subtest 'the end of a group' => sub {
 	is(sprintf('%o', (stat $i->run_dir)[2] & 07777), '750',
 	    'the directory is the other group\'s');
 	like(knock(ADA, $admin, $hello), qr/bytes/, 'which does');
+	ok($ann->closed(20), 'who was in is put out');
+	ok($ada->call('profile.get')->{pid}, 'but not those who may');
 	ok($root->call('audit.verify', {})->{sound}, 'the log is sound');
 };
 is($i->stop, 0, 'stopped');
