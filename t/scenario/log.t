@@ -68,7 +68,7 @@ sub test_log {
 	is($i->stop, 0, "$mode: stopped");
 
 	my @lines = split /\n/, $i->log;
-	is(join("\n", grep { !/^<[2-7]>(browsertaskd|supervisord): \S/ }
+	is(join("\n", grep { !/^<[2-7]>(browsertaskd|supervisord|egressd): \S/ }
 	    @lines), '', "$mode: all lines are of one form");
 	is(join("\n", grep { /$run_id/
 	    && !/^<\d>\w+: $run_id: \S/ } @lines), '',
