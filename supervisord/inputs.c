@@ -150,13 +150,19 @@ inputs_seal(struct inputs *in, const struct template *t, struct refusal *r)
 
 bool
 inputs_digest(const struct inputs *in, const struct options *o,
-    const struct store *store, uint8_t ret_digest[32], struct refusal *r)
+    const struct ulid *session, const struct store *store,
+    uint8_t ret_digest[32], struct refusal *r)
 {
+	char id[ID_CHARS + 1] = "";
 	struct buf canon;
 	bool good;
 
+	/* Another session is somebody else to the pages. */
+	if (session != NULL)
+		id_format("sess_", session, id);
 	buf_init_secret(&canon, 2 * LIMIT_INPUT_BYTES);
-	good = json_canon_add(json_root(in->doc), &canon);
+	good = buf_add_str(&canon, id) &&
+	    json_canon_add(json_root(in->doc), &canon);
 	/* Where it may go is a part of what was asked for. */
 	if (good && (o->allowed != NULL || o->forbidden != NULL))
 		good = buf_addf(&canon, "\n%s\n\n%s",

@@ -32,11 +32,12 @@ void inputs_clear(struct inputs *);
 bool inputs_read(struct inputs *, const struct template *, const void *json,
     size_t len, struct options *, struct refusal *);
 /*
- * A keyed digest of all of them and of where the options let the run go: equal
- * for equal values.
+ * A keyed digest of all of them, of where the options let the run go and of the
+ * session it shall be in (NULL: one of its own): equal for equal values.
  */
 bool inputs_digest(const struct inputs *, const struct options *,
-    const struct store *, uint8_t ret_digest[32], struct refusal *);
+    const struct ulid *session, const struct store *, uint8_t ret_digest[32],
+    struct refusal *);
 /* Takes the secrets out; what remains as text is for the store. */
 bool inputs_seal(struct inputs *, const struct template *, struct refusal *);
 

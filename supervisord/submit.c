@@ -223,8 +223,9 @@ make_record(struct submission *s, uid_t uid)
 		options_trace_make(s->options.trace_id);
 	strlcpy(rec->trace_id, s->options.trace_id, sizeof(rec->trace_id));
 	make_identity(s, uid);
-	return inputs_digest(
-	    &s->inputs, &s->options, s->sup->store, s->params, &s->refusal);
+	return inputs_digest(&s->inputs, &s->options,
+	    s->lent ? &s->session : NULL, s->sup->store, s->params,
+	    &s->refusal);
 }
 
 /* Has its user as many runs waiting as one may have? */

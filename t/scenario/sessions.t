@@ -146,6 +146,15 @@ subtest 'a session is kept' => sub {
 	is($c->call('profile.get')->{sessions}, 1, 'and how many there are');
 	is(browsers($i), 1, 'one browser lives');
 
+	my %same = (templateId => 'visitor', inputs => { urls => [] },
+		options => { mode => 'async', idempotencyKey => 'k' });
+	my $in = $c->call('run.submit', { %same, sessionId => $session });
+	ok(ended($c, $in->{runId}, 120), 'a run in it, with a key');
+	ok(!$c->call('run.submit', { %same, sessionId => $session })
+	    ->{paramsMismatch}, 'is the same when it is submitted again');
+	ok($c->call('run.submit', \%same)->{paramsMismatch},
+	    'but not without the session');
+
 	$r = run_in($c, undef, 'keeper', urls => [ "$base/in/no" ], fail => $true);
 	is($r->{status}, 'failed', 'a run that fails');
 	is(scalar @{ $c->call('session.list')->{sessions} }, 1, 'keeps none');
