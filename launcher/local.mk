@@ -9,6 +9,9 @@ launcher_browsertaskd_SOURCES = \
 	launcher/cgroups.h \
 	launcher/clone.c \
 	launcher/clone.h \
+	launcher/calls.def \
+	launcher/confine.c \
+	launcher/confine.h \
 	launcher/compartment.c \
 	launcher/compartment.h \
 	launcher/conf.c \
@@ -49,7 +52,7 @@ launcher_browsertaskd_SOURCES = \
 	launcher/uidblock.c \
 	launcher/uidblock.h
 launcher_browsertaskd_LDADD = launch/liblaunch.a model/libmodel.a \
-	common/libcommon.a $(EVENT_LIBS) $(CONFUSE_LIBS) $(BSD_LIBS)
+	$(CONFINE_LIBS) common/libcommon.a $(EVENT_LIBS) $(CONFUSE_LIBS) $(BSD_LIBS)
 
 check_PROGRAMS += t/unit/conf_test
 t_unit_conf_test_SOURCES = \
@@ -78,7 +81,7 @@ t_launch_hostile_SOURCES = t/launch/hostile.c t/launch/hostile_try.c \
 t_launch_hog_SOURCES = t/launch/hog.c
 t_launch_fakesup_SOURCES = t/launch/fakesup.c
 t_launch_fakesup_LDADD = launch/liblaunch.a common/libcommon.a $(BSD_LIBS)
-t_launch_fakework_SOURCES = t/launch/fakework.c
+t_launch_fakework_SOURCES = t/launch/fakework.c $(hostile_sources)
 t_launch_fakework_LDADD = common/libcommon.a $(BSD_LIBS)
 TESTS += t/scenario/compartment.t t/scenario/conf.t t/scenario/gate.t t/scenario/launcher.t t/scenario/limits.t t/scenario/log.t t/scenario/orphans.t
 EXTRA_DIST += t/scenario/compartment.t t/scenario/conf.t t/scenario/gate.t t/scenario/launcher.t t/scenario/limits.t t/scenario/log.t t/scenario/orphans.t t/lib/BrowserTask/Harness.pm t/lib/BrowserTask/Talk.pm

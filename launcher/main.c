@@ -21,7 +21,9 @@
 #include "common/clock.h"
 #include "common/fdio.h"
 #include "common/log.h"
+#include "confine/confine.h"
 #include "launcher/cells.h"
+#include "launcher/confine.h"
 #include "launcher/dirs.h"
 #include "launcher/egress.h"
 #include "launcher/notify.h"
@@ -399,6 +401,24 @@ instance_tidy(void)
 	signal(SIGHUP, SIG_DFL);
 }
 
+/* For all programs: they are of the same build. */
+static int
+instance_confine(void)
+{
+	int error = launcher_confine();
+
+	if (error != 0) {
+		log_err("cannot load a filter of system calls: %s: a kernel "
+			"with seccomp filters is needed",
+		    strerror(error));
+		return EXIT_SYSTEM;
+	}
+	if (confine_absence() != NULL)
+		log_info("this build does not confine itself: %s",
+		    confine_absence());
+	return 0;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -413,6 +433,9 @@ main(int argc, char **argv)
 	if (in.options.settings.debug)
 		log_init("browsertaskd", LOGL_DEBUG);
 	notify_init();
+	code = instance_confine();
+	if (code != 0)
+		return code;
 	umask(022);
 	code = instance_open(&in);
 	umask(077);

@@ -9,6 +9,7 @@
  *   see PATH    "seen N": entries of a directory, -1 when it cannot be read
  *   caps        "caps N": the capabilities it has, as the kernel shows them
  *   secrets     "secrets N TEXT": all that comes through that pipe
+ *   try NAME    what came of a row of t/confine/attacks.def
  *   exit N      ends
  */
 #include <dirent.h>
@@ -24,6 +25,7 @@
 #include <unistd.h>
 
 #include "common/fdio.h"
+#include "t/confine/hostile.h"
 
 enum {
 	FD_IPC = 3,
@@ -128,7 +130,7 @@ say_secrets(void)
 static void
 obey(void)
 {
-	char line[MESSAGE_BYTES];
+	char line[MESSAGE_BYTES], said[256];
 	int none = 0;
 	size_t n;
 
@@ -147,6 +149,9 @@ obey(void)
 		say_caps();
 	} else if (strcmp(line, "secrets") == 0) {
 		say_secrets();
+	} else if (strncmp(line, "try ", 4) == 0) {
+		hostile_do(line + 4, said, sizeof(said));
+		say("%s", said);
 	} else if (strncmp(line, "exit ", 5) == 0) {
 		exit((int)strtol(line + 5, NULL, 10));
 	}

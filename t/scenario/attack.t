@@ -10,7 +10,7 @@ use IO::Socket::UNIX;
 use Test::More;
 
 use constant {
-	DESCRIBE => 2, SIGSYS => 31, EACCES => 13, SIGNALED => 159,
+	DESCRIBE => 2, SIGSYS => 31, EACCES => 13, ENOSYS => 38,
 	AT_A_TIME => 20, PER_INSTANCE => 60, SESSION => '01ARZ3NDEKTSV4RRFFQ69G5FA',
 };
 
@@ -174,6 +174,35 @@ sub cell {
 	is_deeply(\%got, \%cell_wants, "$mode cell: is held back");
 }
 
+# What all inherit of the launcher, seen by one that has no filter of its own.
+sub launcher {
+	my ($mode) = @_;
+	my $i = instance($mode, supervisord => "$build/t/launch/fakesup",
+		workerd => "$build/t/launch/fakework")->start;
+	my $t = talk($i);
+	my (%got, %want);
+
+	like(file("/proc/$i->{pid}/status"), qr/^Seccomp:\s+2$/m,
+		'the launcher has a filter');
+	syswrite $t->{sock}, 'spawn 1 0 0 ' . DESCRIBE . ' ' . SESSION . "A\n";
+	1 until ($t->{lines}->next(20) // 'worker') =~ /^worker/;
+	for my $name (qw(bpf perf_event_open io_uring_setup userfaultfd keyctl
+	    add_key kexec_load init_module finit_module swapon acct quotactl
+	    clock_settime settimeofday syslog fanotify_init ptrace
+	    process_vm_readv pidfd_getfd open_by_handle_at iopl)) {
+		syswrite $t->{sock}, "tell 1 try $name\n";
+		my $line;
+		do { $line = $t->{lines}->next(20) // "did $name nothing" }
+		    until $line =~ /did $name (.*)/;
+		$got{$name} = $1;
+		$want{$name} = '-1 ' . ENOSYS;
+		note sprintf '%-12s %-20s %s', "$mode launcher", $name,
+		    $got{$name};
+	}
+	is_deeply(\%got, \%want, 'calls that nobody needs are not there');
+	is($i->stop, 0, 'the instance ends');
+}
+
 # What the kernel says about a worker that has not read a byte yet.
 sub state_of_worker {
 	my ($mode) = @_;
@@ -239,6 +268,7 @@ for my $mode (modes()) {
 	subtest "$mode: workers" => sub { workers($mode) };
 	subtest "$mode: state of a worker" => sub { state_of_worker($mode) };
 	subtest "$mode: supervisord" => sub { supervisord($mode) };
+	subtest "$mode: launcher" => sub { launcher($mode) };
 	subtest "$mode: cell" => sub { cell($mode) };
 }
 SKIP: {
