@@ -111,13 +111,26 @@ check_socket(struct doctor *d, const char *name, mode_t wrong)
 		    (unsigned)mode);
 }
 
+/* Is there a group of administrators, as the service says? */
+static bool
+has_admins(const struct doctor *d)
+{
+	struct json_val settings = json_obj_get(d->profile.root, "settings");
+	char group[64] = "";
+
+	return d->running &&
+	    json_str_copy(
+		json_obj_get(settings, "adminGroup"), group, sizeof(group)) &&
+	    group[0] != '\0';
+}
+
 void
 doctor_dirs(struct doctor *d)
 {
 	check_dir(d, "state dir", d->state_dir, 077);
 	check_dir(d, "socket dir", d->run_dir, d->system ? 022 : 077);
 	check_socket(d, "client.sock", 0007);
-	check_socket(d, "admin.sock", 0077);
+	check_socket(d, "admin.sock", has_admins(d) ? 0007 : 0077);
 }
 
 /* Disk. */

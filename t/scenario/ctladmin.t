@@ -22,7 +22,8 @@ chmod 0755, $dir;
 my $root = $> == 0;
 my $nobody = 65534;
 my $i = BrowserTask::Harness->new(
-	settings => $root ? ["clientGroup=$nobody"] : []);
+	settings => $root ? [ "clientGroup=$nobody",
+	    "adminGroup=$nobody" ] : []);
 
 # Runs it with the service's socket: (exit status, output, errors).
 sub ctl {
