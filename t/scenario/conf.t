@@ -414,7 +414,21 @@ sub test_group {
 	reload($i, '', qr/: setting clientGroup: "", was "65534"/);
 	ok($mode->(0600), 'and root\'s again');
 	ok(!$enter->(), 'who does not any more');
+	my $name = getgrgid(65534);
+	if (defined $name) {
+		reload($i, "clientGroup = \"$name\"\n",
+		    qr/: setting clientGroup: "65534", was ""/);
+		ok(wait_until(20, $enter), 'a group has a name, too');
+	}
+	reload($i, "clientGroup = \"no-such-group\"\n",
+	    qr/:1: clientGroup: there is no group "no-such-group" in .*stay/);
 	is($i->stop, 0, 'stopped');
+	my $j = BrowserTask::Harness->new(
+	    conf => "\nadminGroup = \"no-such-group\"\n");
+	$j->launch;
+	is($j->wait, 78 << 8, 'with a group that is not there it does not run');
+	like($j->log, qr/browsertaskd\.conf:2: adminGroup: /,
+	    'and says where it stands');
 }
 
 # Started with a mistake, it does not run.
