@@ -105,3 +105,6 @@ t_unit_secrets_test_SOURCES = \
 	t/unit/tap.h
 t_unit_secrets_test_LDADD = launch/liblaunch.a common/libcommon.a $(BSD_LIBS)
 TESTS += t/unit/secrets_test
+
+dist_check_SCRIPTS += t/scenario/egressd.t
+TESTS += t/scenario/egressd.t
