@@ -25,6 +25,7 @@ struct owner {
 	struct worker *worker;
 	int readies, ends;
 	enum err_code code;
+	struct worker_end end;
 };
 
 static struct sup sup;
@@ -50,6 +51,7 @@ on_reaped(void *ctx, const struct worker_end *end)
 
 	o->ends++;
 	o->code = end->code;
+	o->end = *end;
 	worker_free(&o->worker);
 }
 
@@ -637,6 +639,64 @@ test_spare_lost(void)
 	tear_down();
 }
 
+static void
+tell_limit(uint32_t id, enum launch_over which)
+{
+	struct launch_msg m;
+
+	launch_msg_init(&m, LAUNCH_LIMIT, id);
+	m.u.breach.which = which;
+	m.u.breach.limit = 100 << 20;
+	m.u.breach.value = 101 << 20;
+	tell(&m, NULL);
+}
+
+/* A cell that wants too much: whatever is seen of its end, that is why. */
+static void
+test_limit(void)
+{
+	struct launch_msg m;
+	struct owner o;
+	uint32_t id;
+	int sock;
+
+	set_up();
+	start(&o, 1, true);
+	id = order_is(LAUNCH_SPAWN, "a new cell");
+	sock = bring_up(LAUNCH_READY, id);
+	launch_msg_init(&m, LAUNCH_USAGE, id);
+	m.u.usage.memory = 7;
+	tell(&m, NULL);
+	tell_limit(id, LAUNCH_OVER_MEMORY);
+	order_is(LAUNCH_KILL, "all of it ends, although it is kept");
+	ok(!lives(1), "no run goes on in it");
+	close(sock);
+	tell_reaped(id, LAUNCH_KILLED);
+	is_int(o.code, ERR_MEMORY_LIMIT, "the limit is the cause");
+	ok(o.end.over && strstr(o.end.text, "101 MiB of memory") != NULL &&
+		strstr(o.end.text, "runMemoryBytes=104857600") != NULL,
+	    "and said: %s", o.end.text);
+	is_int((long long)o.end.usage.memory, 7, "with what it used");
+
+	start(&o, 2, false);
+	id = order_is(LAUNCH_SPAWN, "the next cell");
+	sock = bring_up(LAUNCH_READY, id);
+	worker_kill(o.worker, ERR_WORKER_LOST, "it is gone");
+	order_is(LAUNCH_KILL, "its worker is lost first");
+	close(sock);
+	tell_limit(id, LAUNCH_OVER_PROCESSES);
+	tell_reaped(id, LAUNCH_CELL_DIED);
+	is_int(
+	    o.code, ERR_PROCESS_LIMIT, "the limit is the cause all the same");
+
+	id = leave_idle(3);
+	tell_limit(id, LAUNCH_OVER_CPU);
+	order_is(LAUNCH_KILL, "an idle one ends as well");
+	tell_reaped(id, LAUNCH_KILLED);
+	ok(!lives(3), "and is gone");
+	tear_down();
+}
+
 int
 main(void)
 {
@@ -657,6 +717,7 @@ main(void)
 	test_full();
 	test_spare();
 	test_spare_lost();
+	test_limit();
 	store_free(&sup.store);
 	event_base_free(sup.base);
 	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
