@@ -180,3 +180,8 @@ t_unit_sup_turn_test_SOURCES = t/unit/sup_turn_test.c \
 	t/unit/storage_fixture.h t/unit/tap.h
 t_unit_sup_turn_test_LDADD = $(supervisord_supervisord_LDADD)
 TESTS += t/unit/sup_turn_test
+
+check_PROGRAMS += t/unit/sup_egress_test
+t_unit_sup_egress_test_SOURCES = t/unit/sup_egress_test.c t/unit/tap.h
+t_unit_sup_egress_test_LDADD = $(supervisord_supervisord_LDADD)
+TESTS += t/unit/sup_egress_test

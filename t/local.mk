@@ -16,6 +16,7 @@ dist_check_SCRIPTS += \
 	t/scenario/codes.t \
 	t/scenario/contract.t \
 	t/scenario/crash.t \
+	t/scenario/egress_lost.t \
 	t/scenario/egress_pages.t \
 	t/scenario/faults.t \
 	t/scenario/faults_socket.t \
@@ -43,6 +44,7 @@ TESTS += \
 	t/scenario/codes.t \
 	t/scenario/contract.t \
 	t/scenario/crash.t \
+	t/scenario/egress_lost.t \
 	t/scenario/egress_pages.t \
 	t/scenario/faults.t \
 	t/scenario/faults_socket.t \
