@@ -23,13 +23,11 @@
 uint64_t
 compartment_clone_flags(const struct compartment *c)
 {
-	uint64_t flags =
-	    CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS;
+	uint64_t flags = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC |
+	    CLONE_NEWUTS | CLONE_NEWNET;
 
 	if (c->user_namespace)
 		flags |= CLONE_NEWUSER;
-	if (c->network)
-		flags |= CLONE_NEWNET;
 	return flags;
 }
 
@@ -82,7 +80,7 @@ begin_root(const struct compartment *c)
 static int
 put_system(const struct compartment *c)
 {
-	return root_put_system(!c->network);
+	return root_put_system();
 }
 
 /*
@@ -228,7 +226,7 @@ name_host(const struct compartment *c)
 static int
 start_network(const struct compartment *c)
 {
-	return c->network ? netns_up() : 0;
+	return netns_up();
 }
 
 int
@@ -269,5 +267,5 @@ int
 compartment_listen(const struct compartment *c, int *ret_fd)
 {
 	*ret_fd = -1;
-	return c->network && c->browser ? netns_listen(ret_fd) : 0;
+	return c->browser ? netns_listen(ret_fd) : 0;
 }

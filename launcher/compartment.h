@@ -16,7 +16,6 @@ struct compartment {
 	uid_t uid;           /* of the launcher, user mode only */
 	gid_t gid;
 	gid_t proc_gid;     /* sees all processes; system mode only */
-	bool network;       /* one of its own, with nothing but loopback */
 	bool browser;       /* there will be one: it gets a way out */
 	bool fresh_profile; /* one that lives and ends in here */
 	uid_t profile_uid;  /* its owner */

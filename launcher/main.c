@@ -258,7 +258,8 @@ instance_probe(struct instance *in)
 		return 0;
 	log_err("cannot %s: %s; %s", stage, strerror(error),
 	    in->options.system
-		? "root in a container needs the capability SYS_ADMIN"
+		? "root in a container needs the capabilities SYS_ADMIN and "
+		  "NET_ADMIN"
 		: "user namespaces must be allowed (see the sysctls "
 		  "user.max_user_namespaces, "
 		  "kernel.unprivileged_userns_clone and "

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -29,8 +30,7 @@
 enum {
 	LINK = 1 << 0,   /* a link within /usr stays one */
 	DEVICE = 1 << 1, /* must work as one */
-	NAMES = 1 << 2,  /* with the machine's network only */
-	NEEDED = 1 << 3, /* others may be missing */
+	NEEDED = 1 << 2, /* others may be missing */
 };
 
 static const struct root_row {
@@ -52,9 +52,6 @@ static const struct root_row {
 	{ "/etc/ssl/certs", 0 },
 	/* Without it every start reads all fonts of the machine. */
 	{ "/var/cache/fontconfig", 0 },
-	{ "/etc/hosts", NAMES },
-	{ "/etc/nsswitch.conf", NAMES },
-	{ "/etc/resolv.conf", NAMES },
 	{ "/dev/full", NEEDED | DEVICE },
 	{ "/dev/null", NEEDED | DEVICE },
 	{ "/dev/random", NEEDED | DEVICE },
@@ -190,14 +187,13 @@ put_row(const struct root_row *row)
 }
 
 int
-root_put_system(bool with_network)
+root_put_system(void)
 {
 	int error = 0;
 
 	for (size_t i = 0;
 	     i < sizeof(root_rows) / sizeof(root_rows[0]) && error == 0; i++)
-		if (with_network || (root_rows[i].flags & NAMES) == 0)
-			error = put_row(&root_rows[i]);
+		error = put_row(&root_rows[i]);
 	return error;
 }
 

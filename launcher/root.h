@@ -2,7 +2,6 @@
 #ifndef LAUNCHER_ROOT_H
 #define LAUNCHER_ROOT_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -13,11 +12,8 @@
 
 /* An empty tree in memory. */
 int root_begin(void);
-/*
- * Puts in, read-only, what programs need to run; with the machine's network
- * also what they need to find names.
- */
-int root_put_system(bool with_network);
+/* Puts in, read-only, what programs need to run. */
+int root_put_system(void);
 /*
  * Puts in a file or directory under the path it has outside, with all that is
  * mounted below, and more MOUNT_ATTR_* than no set-uid and no devices. The

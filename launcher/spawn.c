@@ -161,14 +161,45 @@ child_give_listener(const struct compartment *inside, int link)
 	return error;
 }
 
+/* What the browser's program is called, while that can still be asked. */
+static void
+child_note_browser(int fd, char ret_path[PATH_MAX])
+{
+	char name[32];
+	ssize_t n;
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	n = readlink(name, ret_path, PATH_MAX - 1);
+	ret_path[n == -1 ? 0 : n] = '\0';
+}
+
+/*
+ * The same file by its path in the new root, where it is read-only: else a
+ * browser of the user's own could write to its program by /proc/self/exe. One
+ * that was replaced or removed since the start is executed as it was.
+ */
+static void
+child_find_browser(const char *path, int *fd)
+{
+	struct stat was, is;
+	int inside = open(path, O_PATH | O_CLOEXEC);
+
+	if (inside == -1)
+		return;
+	if (fstat(*fd, &was) == 0 && fstat(inside, &is) == 0 &&
+	    was.st_dev == is.st_dev && was.st_ino == is.st_ino)
+		*fd = inside;
+	else
+		close(inside);
+}
+
 /* From clone to exec; returns only on failure. */
 static int
 child_become_cell(const struct spawn_env *env, const struct launch_spawn *spawn,
-    const struct compartment *inside, const int fds[CELL_FDS],
-    const char **ret_stage)
+    const struct compartment *inside, int fds[CELL_FDS], const char **ret_stage)
 {
 	static const char *const argv[] = { "cell", NULL };
-	char *environment[SPAWN_ENVIRONMENT_MAX];
+	char *environment[SPAWN_ENVIRONMENT_MAX], browser[PATH_MAX];
 	int program, error;
 
 	*ret_stage = "die with the launcher";
@@ -182,9 +213,12 @@ child_become_cell(const struct spawn_env *env, const struct launch_spawn *spawn,
 		    env->dirs, spawn->profile, inside->profile_uid);
 	if (error != 0)
 		return error;
+	child_note_browser(fds[BROWSER_PROGRAM], browser);
 	error = compartment_enter(inside, ret_stage);
 	if (error != 0)
 		return error;
+	if (inside->browser)
+		child_find_browser(browser, &fds[BROWSER_PROGRAM]);
 	*ret_stage = "hand over the listener";
 	error = child_give_listener(inside, fds[LAUNCHER]);
 	if (error != 0)
@@ -201,7 +235,7 @@ child_become_cell(const struct spawn_env *env, const struct launch_spawn *spawn,
 /* Tells the launcher on the link of the cell when it fails. */
 static _Noreturn void
 spawn_child(const struct spawn_env *env, const struct launch_spawn *spawn,
-    const struct compartment *inside, const int fds[CELL_FDS])
+    const struct compartment *inside, int fds[CELL_FDS])
 {
 	const char *stage = "keep the link";
 	struct launch_msg m;
@@ -227,7 +261,6 @@ compartment_fill(const struct spawn_env *env,
 	c->user_namespace = !env->system;
 	c->uid = geteuid();
 	c->gid = getegid();
-	c->network = true;
 	c->proc_gid = spawn_uid(env, UID_CELL);
 	/* More than that ends the run; a little is left for it to be seen. */
 	c->profile_bytes = limits->profile + limits->profile / 8;

@@ -8,6 +8,8 @@ use strict;
 use warnings;
 use BrowserTask::Harness;
 use BrowserTask::Talk;
+use File::Copy ();
+use File::Temp ();
 use IO::Socket::INET;
 use IO::Socket::UNIX;
 use POSIX ();
@@ -303,6 +305,26 @@ sub test_hostile {
 	is(left(2), '', 'and nothing is left');
 }
 
+# A browser that its user may write to: that must not go for what it starts.
+sub test_own_program {
+	my ($mode) = @_;
+	my $dir = File::Temp::tempdir('bt-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+	my $copy = "$dir/hostile";
+
+	chmod 0777, $dir;
+	File::Copy::copy("$build/t/launch/hostile", $copy) or die "copy: $!\n";
+	chmod 0777, $copy;
+	chown 65534, 65534, $copy if $> == 0 && $mode eq 'user';
+	my $i = instance(mode => $mode, browser => $copy)->start;
+	my $t = BrowserTask::Talk->new($i);
+	$t->up(1, BROWSER);
+	is(outcome($t, 1, 'try chmod /proc/self/exe'), 'EROFS',
+	    'its program is read-only for it, whoever may write outside');
+	fails($t, "try $_ $copy") for qw(write unlink chmod);
+	fails($t, "try create $dir/other");
+	is($i->stop, 0, 'stop');
+}
+
 # The answer of the real browser to one command.
 sub command {
 	my ($t, $json) = @_;
@@ -353,6 +375,7 @@ sub test_time_zone {
 
 for my $mode (modes()) {
 	subtest "$mode: hostile browser" => sub { test_hostile($mode) };
+	subtest "$mode: own program" => sub { test_own_program($mode) };
 	subtest "$mode: time zone" => sub { test_time_zone($mode) };
 }
 done_testing();
