@@ -12,6 +12,7 @@
  *   deaf               waits and does not end when told to
  *   mute               waits and reads nothing, not even pings
  *   exit               ends without a word
+ *   breach             ends as one does that breaks its confinement
  *   garbage            sends what is no message
  *   early              sends a message its phase does not permit
  *   crash              kills the browser, then holds
@@ -358,6 +359,8 @@ obey(const char *word)
 			await(MSG_W_DESCRIBE);
 	} else if (strcmp(word, "exit") == 0) {
 		_exit(3);
+	} else if (strcmp(word, "breach") == 0) {
+		raise(SIGSYS);
 	} else if (strcmp(word, "garbage") == 0) {
 		send(FD_IPC, "\xc1\xc1", 2, MSG_NOSIGNAL);
 		hold();

@@ -243,7 +243,8 @@ subtest 'cancel and time' => sub {
 
 subtest 'workers that fail' => sub {
 	my %cause = (exit => 'WORKER_LOST', mute => 'WORKER_SILENT',
-		garbage => 'WORKER_PROTOCOL', early => 'WORKER_PROTOCOL');
+		garbage => 'WORKER_PROTOCOL', early => 'WORKER_PROTOCOL',
+		breach => 'CONFINEMENT_BROKEN');
 	for my $how (sort keys %cause) {
 		my $r = script($c, "item $how", mode => 'sync');
 		error_is($r->{error}, 'EXECUTION_ERROR', $cause{$how}, $how);
