@@ -313,9 +313,11 @@ void
 cgroups_drain(struct cgroups *g)
 {
 	char events[FILE_BYTES];
+	ssize_t n;
 
-	while (read(g->changes, events, sizeof(events)) > 0)
-		continue;
+	do
+		n = read(g->changes, events, sizeof(events));
+	while (n > 0);
 }
 
 /* One of them. */

@@ -32,13 +32,11 @@ pause_ms(int ms)
 static void
 do_memory(void)
 {
-	void *p;
-
 	for (int i = 0; i < 2; i++)
 		if (fork() == 0)
 			break;
 	for (;;) {
-		p = mmap(NULL, STEP_BYTES, PROT_READ | PROT_WRITE,
+		void *p = mmap(NULL, STEP_BYTES, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (p != MAP_FAILED)
 			memset(p, 1, STEP_BYTES);
