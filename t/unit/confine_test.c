@@ -4,8 +4,10 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -285,6 +287,29 @@ test_child(int (*look)(void), const char *name)
 	is_int(status, 0, name);
 }
 
+/* By name: a kept cell's filter is that of its later workers, too. */
+static void
+test_kept_cells(void)
+{
+	static const struct confine_call worker[] = {
+#include "workerd/calls.def"
+	};
+	static const struct confine_call cell[] = {
+#define NEW_NAMESPACES 0
+#include "cell/calls.def"
+#include "cell/keep_calls.def"
+	};
+	bool found;
+
+	for (size_t i = 0; i < COUNT(worker); i++) {
+		found = worker[i].answer != CONFINE_ALLOW;
+		for (size_t j = 0; j < COUNT(cell) && !found; j++)
+			found = strcmp(worker[i].name, cell[j].name) == 0;
+		ok(found, "a worker in a kept cell may call %s",
+		    worker[i].name);
+	}
+}
+
 int
 main(void)
 {
@@ -296,5 +321,6 @@ main(void)
 		test_paths();
 		test_child(look_at_limits, "limits");
 	}
+	test_kept_cells();
 	return done_testing();
 }
