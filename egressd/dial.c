@@ -158,13 +158,14 @@ dial_begin(struct dial *d)
 {
 	struct domain_address a = dial_pick(d);
 	struct sockaddr_storage to;
+	socklen_t len = address_sockaddr(&a, d->port, &to);
 	struct attempt *t = d->attempts;
 	int error;
 
 	while (t->fd != -1)
 		t++;
 	t->address = a;
-	error = attempt_open(t, &to, address_sockaddr(&a, d->port, &to));
+	error = attempt_open(t, &to, len);
 	if (error == 0) {
 		d->nattempts++;
 		event_add(d->next, &stagger);

@@ -173,9 +173,8 @@ socks_read(struct tunnel *t)
 	}
 	t->in.len += (size_t)n;
 	/* Refusals may be short. */
-	if (t->step == STEP_ANSWER && t->in.len >= 2 && t->in.data[1] != 0)
-		socks_answered(t);
-	else if (socks_wants(t) == 0)
+	if (socks_wants(t) == 0 ||
+	    (t->step == STEP_ANSWER && t->in.len >= 2 && t->in.data[1] != 0))
 		socks_answered(t);
 }
 
