@@ -13,8 +13,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/fsuid.h>
 #include <sys/param.h>
+#include <sys/prctl.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -103,6 +105,14 @@ place_bytes(const char *path)
 	    (uint64_t)(st.f_files - st.f_ffree) * INODE_BYTES;
 }
 
+/* With that the kernel forgets that it is to die with the launcher. */
+static void
+look_as(uint32_t uid)
+{
+	setfsuid(uid);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
 /* Only its owner may look into the profile; a kept cell can be anybody. */
 static uint64_t
 disk_bytes(const struct launch_start *s)
@@ -110,10 +120,10 @@ disk_bytes(const struct launch_start *s)
 	uint64_t bytes;
 
 	if (s->change_ids)
-		setfsuid(s->browser_uid);
+		look_as(s->browser_uid);
 	bytes = tree_bytes(s->profile_dir, s->limits.profile);
 	if (s->change_ids)
-		setfsuid(s->cell_uid);
+		look_as(s->cell_uid);
 	return bytes;
 }
 
