@@ -88,16 +88,16 @@ paths_add(int ruleset, uint64_t handled, const struct confine_path *path)
 {
 	struct path_beneath rule = { 0 };
 	struct stat st;
-	int error = 0;
+	int fd = open(path->path, O_PATH | O_CLOEXEC), error = 0;
 
-	rule.parent_fd = open(path->path, O_PATH | O_CLOEXEC);
-	if (rule.parent_fd == -1)
+	if (fd == -1)
 		return errno == ENOENT ? 0 : errno;
+	rule.parent_fd = fd;
 	if (path->may & CONFINE_MAY_READ)
 		rule.allowed |= MAY_READ;
 	if (path->may & CONFINE_MAY_WRITE)
 		rule.allowed |= MAY_WRITE;
-	if (fstat(rule.parent_fd, &st) == -1)
+	if (fstat(fd, &st) == -1)
 		error = errno;
 	else if (!S_ISDIR(st.st_mode))
 		rule.allowed &= OF_FILES;
@@ -106,7 +106,7 @@ paths_add(int ruleset, uint64_t handled, const struct confine_path *path)
 	    syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule,
 		0) == -1)
 		error = errno;
-	close(rule.parent_fd);
+	close(fd);
 	return error;
 }
 
