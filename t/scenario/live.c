@@ -40,13 +40,15 @@ live_exec(enum live_program program, const char *dir, int cmd_fd, int answer_fd)
 {
 	char dir_arg[LAUNCH_PATH_BYTES + 32];
 	const char *argv[FLAGS_MAX + 1];
-	size_t n = 0;
+	size_t n = 0, from = 0;
 	int null = open("/dev/null", O_RDWR);
 
 	flags_fill(live_kinds[program],
 	    program == LIVE_DRAWN ? 0 : SPAWN_TEXT_ONLY, dir, dir_arg, argv);
-	while (argv[n] != NULL)
-		n++;
+	/* There is no egressd here to be asked. */
+	for (; argv[from] != NULL; from++)
+		if (strncmp(argv[from], "--proxy-", 8) != 0)
+			argv[n++] = argv[from];
 	argv[n] = LIVE_RULES;
 	argv[n + 1] = NULL;
 	setpgid(0, 0);
