@@ -75,11 +75,10 @@ static void
 store_text(struct settings *s, size_t row, const char *value)
 {
 	char *to = (char *)s + offsets[row];
-	size_t len = strlen(value);
 
-	ASSERT(len < SETTINGS_VALUE_BYTES);
-	memcpy(to, value, len);
-	memset(to + len, 0, SETTINGS_VALUE_BYTES - len);
+	ASSERT(strlen(value) < SETTINGS_VALUE_BYTES);
+	memset(to, 0, SETTINGS_VALUE_BYTES);
+	strlcpy(to, value, SETTINGS_VALUE_BYTES);
 }
 
 void

@@ -53,7 +53,6 @@ split_url(const char *url, char ret_host[LIMIT_HOST_BYTES + 1], int *ret_port)
 		len -= (size_t)(at + 1 - host);
 		host = at + 1;
 	}
-	host_len = len;
 	if (*host == '[') {
 		host++;
 		host_len = strcspn(host, "]");
