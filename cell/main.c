@@ -31,7 +31,9 @@
 #include "common/clock.h"
 #include "common/fdio.h"
 #include "common/log.h"
+#include "confine/confine.h"
 #include "launch/launch.h"
+#include "model/protections.h"
 
 #define CHECK_AGAIN_MS 10
 
@@ -109,6 +111,12 @@ static bool
 cell_is_kept(const struct cell *cell)
 {
 	return (cell->start.flags & SPAWN_KEEP) != 0;
+}
+
+static bool
+cell_waives(const struct cell *cell, enum protection p)
+{
+	return (cell->start.waived & UINT32_C(1) << p) != 0;
 }
 
 static void
@@ -372,6 +380,8 @@ main(void)
 	if (error != 0 || m.type != LAUNCH_START)
 		cell_fail("START", error != 0 ? error : EPROTO);
 	cell.start = m.u.start;
+	if (cell_waives(&cell, PROTECTION_CALL_FILTERS))
+		confine_filter_waive();
 	meter_init(&cell.meter, &cell.start, clock_mono_ms());
 	ulid_format(&cell.start.session, session);
 	prctl(PR_SET_NAME, "cell");

@@ -23,6 +23,7 @@
 #include "common/fdio.h"
 #include "common/log.h"
 #include "confine/rows.h"
+#include "model/protections.h"
 
 /* Beyond every number that a child's table uses. */
 #define FD_ASIDE     32
@@ -108,10 +109,8 @@ become_worker(
     const struct launch_start *start, unsigned int generation, int secrets)
 {
 	char number[16];
-	const char *const first[] = { "workerd", NULL };
-	const char *const further[] = { "workerd", "--generation", number,
-		NULL };
-	const char *const describe[] = { "workerd", "--describe", NULL };
+	const char *argv[5] = { "workerd" };
+	size_t n = 1;
 	int fds[WORKER_FDS] = { 0, 1, 2, CELL_FD_WORKER_IPC,
 		CELL_FD_WORKER_CDP_IN, CELL_FD_WORKER_CDP_OUT, secrets };
 	int program, error;
@@ -122,12 +121,16 @@ become_worker(
 		error = child_confine(start, start->worker_uid);
 	if (error != 0)
 		child_give_up("worker", error);
-	snprintf(number, sizeof(number), "%u", generation);
-	child_exec(program, "worker",
-	    start->flags & SPAWN_DESCRIBE ? describe
-		: generation > 0          ? further
-					  : first,
-	    environ);
+	if (start->flags & SPAWN_DESCRIBE) {
+		argv[n++] = "--describe";
+	} else if (generation > 0) {
+		snprintf(number, sizeof(number), "%u", generation);
+		argv[n++] = "--generation";
+		argv[n++] = number;
+	}
+	if ((start->waived & UINT32_C(1) << PROTECTION_CALL_FILTERS) != 0)
+		argv[n] = "--unfiltered";
+	child_exec(program, "worker", argv, environ);
 }
 
 static int

@@ -67,6 +67,11 @@ struct confine_table {
  * killed, and ends with status 128 + SIGSYS.
  */
 int confine_filter(const struct confine_table *);
+/*
+ * From here on a filter that cannot be loaded is none, and no error; what was
+ * started before is not told.
+ */
+void confine_filter_waive(void);
 /* Whether a process whose end wait(2) tells of was ended by its filter. */
 bool confine_was_broken(int status);
 /* Why this build gives up nothing, for the log; NULL: it does. */
@@ -105,6 +110,9 @@ int confine_paths(
  * they are. Results as of confine_paths().
  */
 int confine_apart(int *ret_abi);
+
+/* The version of Landlock that this kernel has and this uses; 0: none. */
+int confine_paths_version(void);
 
 /* ---- limits ---- */
 

@@ -20,6 +20,8 @@
 #define ACTION_KILL SCMP_ACT_KILL_PROCESS
 #endif
 
+static bool filter_waived;
+
 static uint32_t
 filter_action(enum confine_answer answer)
 {
@@ -79,27 +81,43 @@ filter_fill(scmp_filter_ctx ctx, const struct confine_table *table)
 	return error;
 }
 
+static int
+filter_load(const struct confine_table *table)
+{
+	scmp_filter_ctx ctx;
+	int error;
+
+	error = trap_set();
+	if (error != 0)
+		return error;
+	ctx = seccomp_init(filter_action(table->otherwise));
+	/* It says so of kernels that do not know the answer, too. */
+	if (ctx == NULL)
+		return ENOSYS;
+	error = filter_fill(ctx, table);
+	if (error == 0)
+		error = -seccomp_load(ctx);
+	seccomp_release(ctx);
+	return error;
+}
+
 int
 confine_filter(const struct confine_table *table)
 {
-	scmp_filter_ctx ctx;
 	int error;
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
 		return errno;
 	if (confine_absence() != NULL)
 		return 0;
-	error = trap_set();
-	if (error != 0)
-		return error;
-	ctx = seccomp_init(filter_action(table->otherwise));
-	if (ctx == NULL)
-		return ENOMEM;
-	error = filter_fill(ctx, table);
-	if (error == 0)
-		error = -seccomp_load(ctx);
-	seccomp_release(ctx);
-	return error;
+	error = filter_load(table);
+	return filter_waived ? 0 : error;
+}
+
+void
+confine_filter_waive(void)
+{
+	filter_waived = true;
 }
 
 bool

@@ -132,17 +132,25 @@ paths_restrict(
 }
 
 int
+confine_paths_version(void)
+{
+	int abi =
+	    (int)syscall(SYS_landlock_create_ruleset, NULL, 0, GET_VERSION);
+
+	return abi < ABI_REFER ? 0 : abi;
+}
+
+int
 confine_paths(const struct confine_path *paths, size_t n, unsigned int flags,
     int *ret_abi)
 {
-	int abi, error;
+	int abi = confine_paths_version(), error;
 
 	if (confine_absence() != NULL) {
 		*ret_abi = 0;
 		return 0;
 	}
-	abi = (int)syscall(SYS_landlock_create_ruleset, NULL, 0, GET_VERSION);
-	if (abi < ABI_REFER)
+	if (abi == 0)
 		return EOPNOTSUPP;
 	error = paths_restrict(paths, n, flags, abi);
 	if (error == 0)
@@ -183,10 +191,9 @@ apart_restrict(int abi)
 int
 confine_apart(int *ret_abi)
 {
-	int abi, error;
+	int abi = confine_paths_version(), error;
 
-	abi = (int)syscall(SYS_landlock_create_ruleset, NULL, 0, GET_VERSION);
-	if (abi < ABI_REFER)
+	if (abi == 0)
 		return EOPNOTSUPP;
 	error = apart_restrict(abi);
 	if (error == 0)

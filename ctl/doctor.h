@@ -12,7 +12,7 @@
 #include "ctl/ctl.h"
 #include "model/settings.h"
 
-#define DOCTOR_ROWS_MAX  48
+#define DOCTOR_ROWS_MAX  64
 #define DOCTOR_NAME_SIZE 16
 #define DOCTOR_TEXT_SIZE 400
 
@@ -50,6 +50,7 @@ void doctor_say(struct doctor *, enum doctor_level, const char *name,
 
 /* The checks, in the order they are told. */
 void doctor_service(struct doctor *);
+void doctor_protections(struct doctor *);
 void doctor_programs(struct doctor *);
 void doctor_config(struct doctor *);
 void doctor_browser(struct doctor *);

@@ -24,6 +24,7 @@ ctl_browsertaskctl_SOURCES = \
 	ctl/doctor.h \
 	ctl/doctor_browser.c \
 	ctl/doctor_host.c \
+	ctl/doctor_protect.c \
 	ctl/doctor_settings.c \
 	ctl/doctor_store.c \
 	ctl/doctor_try.c \

@@ -19,6 +19,7 @@
 
 #include "common/fdio.h"
 #include "common/log.h"
+#include "confine/confine.h"
 #include "egressd/confine.h"
 #include "egressd/launchlink.h"
 #include "egressd/own.h"
@@ -35,7 +36,7 @@ _Noreturn static void
 usage(void)
 {
 	fprintf(stderr,
-	    "usage: egressd [-u UIDBASE]\n"
+	    "usage: egressd [-w] [-u UIDBASE]\n"
 	    "Started by browsertaskd only.\n");
 	exit(EXIT_USAGE);
 }
@@ -48,7 +49,12 @@ read_arguments(int argc, char *argv[], struct egress *e)
 	uid_t base;
 	int ch;
 
-	while ((ch = getopt(argc, argv, "u:")) != -1) {
+	while ((ch = getopt(argc, argv, "u:w")) != -1) {
+		if (ch == 'w') {
+			/* No filter can be loaded, and that is waived. */
+			confine_filter_waive();
+			continue;
+		}
 		if (ch != 'u')
 			usage();
 		base = (uid_t)strtonum(optarg, 1, UINT32_MAX - UIDS, &why);

@@ -11,6 +11,7 @@
 #include "common/fdio.h"
 #include "common/panic.h"
 #include "launch/launch.h"
+#include "model/protections.h"
 
 _Static_assert(sizeof(struct launch_msg) == 1072, "no padding, fixed size");
 _Static_assert(LAUNCH_MAX_FDS <= FDIO_MAX_FDS, "fits one packet");
@@ -28,6 +29,7 @@ static bool check_worker(const struct launch_msg *);
 static bool check_profile(const struct launch_msg *);
 static bool check_no_cell(const struct launch_msg *);
 static bool check_breach(const struct launch_msg *);
+static bool check_protection(const struct launch_msg *);
 
 static const struct launch_row {
 	const char *name;
@@ -71,6 +73,8 @@ static const struct launch_row {
 	[LAUNCH_SETTING] = { "SETTING",
 	    LINK(LAUNCH_TO_SUPERVISORD) | LINK(LAUNCH_TO_EGRESSD), 0,
 	    check_setting },
+	[LAUNCH_PROTECTION] = { "PROTECTION", LINK(LAUNCH_TO_SUPERVISORD), 0,
+	    check_protection },
 	[LAUNCH_WORKER] = { "WORKER", LINK(LAUNCH_FROM_SUPERVISORD), 0,
 	    check_worker },
 	[LAUNCH_WORKER_START] = { "WORKER_START", LINK(LAUNCH_TO_CELL), 1,
@@ -194,7 +198,9 @@ check_start(const struct launch_msg *m)
 	const struct launch_start *s = &m->u.start;
 
 	return check_flags(s->flags) && s->browser < LAUNCH_BROWSER__MAX &&
-	    s->change_ids <= 1 && s->grouped <= 1 && check_limits(&s->limits) &&
+	    s->change_ids <= 1 && s->grouped <= 1 &&
+	    s->waived < UINT32_C(1) << PROTECTION__MAX &&
+	    check_limits(&s->limits) &&
 	    terminated(s->profile_dir, sizeof(s->profile_dir));
 }
 
@@ -202,6 +208,16 @@ static bool
 check_breach(const struct launch_msg *m)
 {
 	return m->u.breach.which < LAUNCH_OVER__MAX;
+}
+
+static bool
+check_protection(const struct launch_msg *m)
+{
+	const struct launch_protection *p = &m->u.protection;
+
+	return m->cell_id == 0 && p->which < PROTECTION__MAX &&
+	    p->state < PROTECTION_STATE__MAX && p->waived <= 1 &&
+	    terminated(p->reason, sizeof(p->reason));
 }
 
 static bool

@@ -23,6 +23,7 @@
  *                             SECRET_DROP     -
  *                             SECRET_GIVE     -
  *   launcher -> supervisord   SETTING         -
+ *                             PROTECTION      -
  *                             READY           worker IPC socket, log pipe
  *                             SANDBOX         -
  *                             BROWSER_EXITED  -
@@ -79,6 +80,9 @@
  * EGRESS gives supervisord its end of a socket pair towards egressd after each
  * start of either, EGRESS_LINK the other end to egressd; EGRESS_DOWN says that
  * egressd does not keep running, until there is a new EGRESS.
+ *
+ * PROTECTION tells what the launcher found of one protection, after each start
+ * of supervisord, once for each.
  */
 #ifndef LAUNCH_LAUNCH_H
 #define LAUNCH_LAUNCH_H
@@ -96,13 +100,14 @@
 #define LAUNCH_EXIT_STORE    74
 
 #define LAUNCH_MAGIC         0x6274736bU
-#define LAUNCH_VERSION       3
+#define LAUNCH_VERSION       4
 #define LAUNCH_MAX_FDS       2
 #define LAUNCH_PROFILE_BYTES 64
 #define LAUNCH_PATH_BYTES    128
 #define LAUNCH_STAGE_BYTES   32
 #define LAUNCH_NAME_BYTES    32
 #define LAUNCH_VALUE_BYTES   1024
+#define LAUNCH_REASON_BYTES  256
 #define LAUNCH_WORKER_SLOTS  24
 #define LAUNCH_BROWSER_SLOTS 32
 #define LAUNCH_SETTLE_MS     1000
@@ -148,6 +153,7 @@ enum launch_type {
 	LAUNCH_EGRESS_GONE,
 	LAUNCH_LIMIT,
 	LAUNCH_USAGE,
+	LAUNCH_PROTECTION,
 	LAUNCH__MAX
 };
 
@@ -297,13 +303,22 @@ struct launch_start {
 	char profile_dir[LAUNCH_PATH_BYTES];
 	struct launch_limits limits;
 	uint32_t grouped; /* 1: a control group bounds memory and processes */
-	uint32_t pad;
+	uint32_t waived;  /* bits of enum protection: it does without them */
 };
 
 /* A setting that was changed while the service runs. */
 struct launch_setting {
 	char name[LAUNCH_NAME_BYTES];
 	char value[LAUNCH_VALUE_BYTES];
+};
+
+/* What there is of a protection, of model/protections.h. */
+struct launch_protection {
+	uint32_t which;  /* enum protection */
+	uint32_t state;  /* enum protection_state */
+	uint32_t waived; /* 1: it is named in the setting waive */
+	uint32_t pad;
+	char reason[LAUNCH_REASON_BYTES]; /* or what there is to say; or "" */
 };
 
 struct launch_msg {
@@ -325,6 +340,7 @@ struct launch_msg {
 		struct launch_secret secret;
 		struct launch_breach breach;
 		struct launch_usage usage;
+		struct launch_protection protection;
 		uint8_t room[1056];
 	} u;
 };

@@ -23,9 +23,12 @@
 uint64_t
 compartment_clone_flags(const struct compartment *c)
 {
-	uint64_t flags = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC |
-	    CLONE_NEWUTS | CLONE_NEWNET;
+	uint64_t flags = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET;
 
+	if (!c->shares_ipc)
+		flags |= CLONE_NEWIPC;
+	if (!c->shares_uts)
+		flags |= CLONE_NEWUTS;
 	if (c->user_namespace)
 		flags |= CLONE_NEWUSER;
 	return flags;
@@ -220,6 +223,8 @@ seal_root(const struct compartment *c)
 static int
 name_host(const struct compartment *c)
 {
+	if (c->shares_uts)
+		return 0;
 	return sethostname(HOST_NAME, strlen(HOST_NAME)) == -1 ? errno : 0;
 }
 

@@ -15,10 +15,11 @@ struct compartment {
 	bool user_namespace; /* user mode: ids are mapped to themselves */
 	uid_t uid;           /* of the launcher, user mode only */
 	gid_t gid;
-	gid_t proc_gid;     /* sees all processes; system mode only */
-	bool browser;       /* there will be one: it gets a way out */
-	bool fresh_profile; /* one that lives and ends in here */
-	uid_t profile_uid;  /* its owner */
+	gid_t proc_gid;              /* sees all processes; system mode only */
+	bool shares_ipc, shares_uts; /* has none of its own */
+	bool browser;                /* there will be one: it gets a way out */
+	bool fresh_profile;          /* one that lives and ends in here */
+	uid_t profile_uid;           /* its owner */
 	gid_t profile_gid;
 	uint64_t profile_bytes; /* bound of a fresh one */
 	uint64_t memory_bytes;  /* of the other places in memory */

@@ -123,7 +123,8 @@ static int
 child_become(struct egress *e, int link)
 {
 	uid_t uid = e->env->uid_base + UID_EGRESSD;
-	const char *argv[] = { "egressd", NULL, NULL, NULL };
+	const char *argv[5] = { "egressd" };
+	size_t n = 1;
 	char base[16], *environment[SPAWN_ENVIRONMENT_MAX];
 	int fds[4], null, program, error;
 
@@ -136,13 +137,15 @@ child_become(struct egress *e, int link)
 	if (e->env->system) {
 		snprintf(
 		    base, sizeof(base), "%u", (unsigned int)e->env->uid_base);
-		argv[1] = "-u";
-		argv[2] = base;
+		argv[n++] = "-u";
+		argv[n++] = base;
 		if (setgroups(0, NULL) == -1 ||
 		    setresgid(uid, uid, uid) == -1 ||
 		    setresuid(uid, uid, uid) == -1)
 			return errno;
 	}
+	if (spawn_waives(e->env, PROTECTION_CALL_FILTERS))
+		argv[n] = "-w";
 	error = clone_die_with_parent(e->env->self_pidfd);
 	if (error != 0)
 		return error;

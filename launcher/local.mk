@@ -37,6 +37,8 @@ launcher_browsertaskd_SOURCES = \
 	launcher/profiles.h \
 	launcher/programs.c \
 	launcher/programs.h \
+	launcher/protect.c \
+	launcher/protect.h \
 	launcher/reload.c \
 	launcher/reload.h \
 	launcher/root.c \
@@ -79,6 +81,11 @@ t_launch_bare_headless_shell_SOURCES = t/launch/bare.c
 t_launch_hostile_SOURCES = t/launch/hostile.c t/launch/hostile_try.c \
 	t/launch/hostile_try.h
 t_launch_hog_SOURCES = t/launch/hog.c
+check_PROGRAMS += t/launch/without
+t_launch_without_SOURCES = t/launch/without.c
+t_launch_without_LDADD = $(SECCOMP_LIBS)
+TESTS += t/scenario/protections.t
+EXTRA_DIST += t/scenario/protections.t
 t_launch_fakesup_SOURCES = t/launch/fakesup.c
 t_launch_fakesup_LDADD = launch/liblaunch.a common/libcommon.a $(BSD_LIBS)
 t_launch_fakework_SOURCES = t/launch/fakework.c $(hostile_sources)

@@ -29,6 +29,7 @@
 #include "launcher/notify.h"
 #include "launcher/options.h"
 #include "launcher/programs.h"
+#include "launcher/protect.h"
 #include "launcher/reload.h"
 #include "launcher/secrets.h"
 #include "launcher/sockets.h"
@@ -44,6 +45,7 @@ struct instance {
 	struct programs programs;
 	struct spawn_env env;
 	struct cgroups groups;
+	struct protect protect;
 	struct event_base *base;
 	struct event *on_signal;
 	struct event *on_grace;
@@ -184,6 +186,7 @@ on_supervisord_started(void *arg)
 {
 	struct instance *in = arg;
 
+	protect_tell(&in->protect, in->supervise);
 	egress_connect(in->egress);
 }
 
@@ -244,28 +247,14 @@ on_cell_reaped(void *arg)
 static int
 instance_probe(struct instance *in)
 {
-	const char *stage;
-	int error;
-
 	in->env.self_pidfd = pidfd_open(getpid(), 0);
 	if (in->env.self_pidfd == -1) {
 		log_err("pidfd_open: %s: a kernel of 5.12 or newer is needed",
 		    strerror(errno));
 		return EXIT_SYSTEM;
 	}
-	error = spawn_probe(&in->env, &stage);
-	if (error == 0)
-		return 0;
-	log_err("cannot %s: %s; %s", stage, strerror(error),
-	    in->options.system
-		? "root in a container needs the capabilities SYS_ADMIN and "
-		  "NET_ADMIN"
-		: "user namespaces must be allowed (see the sysctls "
-		  "user.max_user_namespaces, "
-		  "kernel.unprivileged_userns_clone and "
-		  "kernel.apparmor_restrict_unprivileged_userns), or start "
-		  "browsertaskd as root");
-	return EXIT_SYSTEM;
+	protect_probe(&in->protect, &in->env);
+	return protect_admit(&in->protect);
 }
 
 /* Without, cells look at themselves, which is slower and less exact. */
@@ -276,9 +265,12 @@ instance_group(struct instance *in)
 
 	if (cgroups_open(&in->groups, why))
 		log_info("runs are held to their limits by control groups");
-	else
+	else {
 		log_info(
 		    "the control group of the service is not used: %s", why);
+		protect_note(&in->protect, PROTECTION_CONTROL_GROUPS,
+		    PROTECTION_WEAKER, "the cell looks in its place: %s", why);
+	}
 	in->env.groups = &in->groups;
 }
 
@@ -403,21 +395,19 @@ instance_tidy(void)
 }
 
 /* For all programs: they are of the same build. */
-static int
-instance_confine(void)
+static void
+instance_confine(struct instance *in)
 {
 	int error = launcher_confine();
 
-	if (error != 0) {
-		log_err("cannot load a filter of system calls: %s: a kernel "
-			"with seccomp filters is needed",
+	protect_init(&in->protect, in->options.settings.waive);
+	if (error != 0)
+		protect_note(&in->protect, PROTECTION_CALL_FILTERS,
+		    PROTECTION_OFF, "cannot load a filter of system calls: %s",
 		    strerror(error));
-		return EXIT_SYSTEM;
-	}
 	if (confine_absence() != NULL)
 		log_info("this build does not confine itself: %s",
 		    confine_absence());
-	return 0;
 }
 
 int
@@ -434,9 +424,7 @@ main(int argc, char **argv)
 	if (in.options.settings.debug)
 		log_init("browsertaskd", LOGL_DEBUG);
 	notify_init();
-	code = instance_confine();
-	if (code != 0)
-		return code;
+	instance_confine(&in);
 	umask(022);
 	code = instance_open(&in);
 	umask(077);

@@ -4,6 +4,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +97,12 @@ fds_arrange(const struct spawn_fds *f, const struct spawn_env *env, int browser,
 	ret_fds[BROWSER_PROGRAM] = with ? browser : f->null;
 }
 
+bool
+spawn_waives(const struct spawn_env *env, enum protection p)
+{
+	return (env->waived & UINT32_C(1) << p) != 0;
+}
+
 static uid_t
 spawn_uid(const struct spawn_env *env, unsigned int offset)
 {
@@ -117,6 +125,7 @@ start_fill(const struct spawn_env *env, const struct launch_spawn *spawn,
 	s->browser_uid = spawn_uid(env, UID_BROWSER + spawn->browser_slot);
 	s->limits = spawn->limits;
 	s->grouped = cell->group.dir != -1;
+	s->waived = env->waived;
 	if (cell->browser != LAUNCH_BROWSER_NONE)
 		strlcpy(s->profile_dir, COMPARTMENT_PROFILE,
 		    sizeof(s->profile_dir));
@@ -261,6 +270,8 @@ compartment_fill(const struct spawn_env *env,
 	c->user_namespace = !env->system;
 	c->uid = geteuid();
 	c->gid = getegid();
+	c->shares_ipc = spawn_waives(env, PROTECTION_IPC_NAMESPACE);
+	c->shares_uts = spawn_waives(env, PROTECTION_UTS_NAMESPACE);
 	c->proc_gid = spawn_uid(env, UID_CELL);
 	/* More than that ends the run; a little is left for it to be seen. */
 	c->profile_bytes = limits->profile + limits->profile / 8;
@@ -289,28 +300,93 @@ compartment_fill_profile(const struct spawn_env *env,
 			  : profile_path(env->dirs, spawn->profile, c->profile);
 }
 
-int
-spawn_probe(const struct spawn_env *env, const char **ret_stage)
+/* As the browser's user, what the browser will do. */
+static int
+probe_sandbox(const struct spawn_env *env)
+{
+	uid_t uid = spawn_uid(env, UID_BROWSER);
+
+	if (env->system &&
+	    (setgroups(0, NULL) == -1 || setresgid(uid, uid, uid) == -1 ||
+		setresuid(uid, uid, uid) == -1))
+		return errno;
+	return unshare(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET) == -1
+	    ? errno
+	    : 0;
+}
+
+static _Noreturn void
+probe_child(
+    const struct spawn_env *env, const struct compartment *inside, int to)
+{
+	struct spawn_probe p = { .cloned = true };
+	const char *stage = "";
+
+	p.error = compartment_enter(inside, &stage);
+	strlcpy(p.stage, stage, sizeof(p.stage));
+	if (p.error == 0)
+		p.sandbox_error = probe_sandbox(env);
+	_exit(fd_write_all(to, &p, sizeof(p)));
+}
+
+/* The parent's side: what the child wrote, or that it could not. */
+static void
+probe_read(int from, pid_t pid, struct spawn_probe *p)
+{
+	struct spawn_probe told;
+
+	if (read(from, &told, sizeof(told)) == sizeof(told))
+		*p = told;
+	else
+		p->error = EINTR;
+	while (waitpid(pid, NULL, 0) == -1 && errno == EINTR)
+		;
+}
+
+void
+spawn_probe(const struct spawn_env *env, struct spawn_probe *ret_probe)
 {
 	const struct launch_limits least = { .memory = LAUNCH_MEMORY_LEAST,
 		.profile = LAUNCH_PROFILE_LEAST };
+	struct spawn_probe p = { .stage = "make namespaces" };
 	struct compartment inside;
-	int error, pidfd, status;
+	int ends[2], pidfd = -1;
 	pid_t pid;
 
-	*ret_stage = "make namespaces";
 	compartment_fill(env, &least, &inside);
-	error =
+	if (pipe2(ends, O_CLOEXEC) == -1) {
+		p.error = errno;
+		*ret_probe = p;
+		return;
+	}
+	p.error =
 	    clone_process(compartment_clone_flags(&inside), -1, &pid, &pidfd);
+	if (p.error == 0 && pid == 0)
+		probe_child(env, &inside, ends[1]);
+	close(ends[1]);
+	if (p.error == 0)
+		probe_read(ends[0], pid, &p);
+	close(ends[0]);
+	fd_close(&pidfd);
+	*ret_probe = p;
+}
+
+int
+spawn_probe_namespace(const struct spawn_env *env, uint64_t flag)
+{
+	int error, pidfd;
+	pid_t pid;
+
+	error = clone_process(
+	    env->system ? flag : flag | CLONE_NEWUSER, -1, &pid, &pidfd);
 	if (error != 0)
 		return error;
 	if (pid == 0)
-		_exit(compartment_enter(&inside, ret_stage));
+		_exit(0);
 	close(pidfd);
-	*ret_stage = "fill namespaces";
-	if (waitpid(pid, &status, 0) == -1)
-		return errno;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
+	while (waitpid(pid, NULL, 0) == -1 && errno == EINTR)
+		;
+	return 0;
 }
 
 /* Clones the child and hands it START; on success the cell is out. */

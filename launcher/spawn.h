@@ -5,6 +5,7 @@
 #include "launcher/dirs.h"
 #include "launcher/cgroups.h"
 #include "launcher/programs.h"
+#include "model/protections.h"
 
 /* What every spawn needs of the instance; borrowed. */
 struct spawn_env {
@@ -13,15 +14,30 @@ struct spawn_env {
 	struct cgroups *groups; /* of the cells */
 	const char *conf;       /* configuration file; "": none */
 	bool system;
-	uid_t uid_base; /* system mode: block of uids */
-	int self_pidfd; /* of the launcher */
+	uid_t uid_base;  /* system mode: block of uids */
+	int self_pidfd;  /* of the launcher */
+	uint32_t waived; /* bits of protections that are off and waived */
+};
+
+bool spawn_waives(const struct spawn_env *, enum protection);
+
+#define SPAWN_STAGE_BYTES 64
+
+/* What became of an empty compartment. */
+struct spawn_probe {
+	int error; /* an errno value, and at what */
+	char stage[SPAWN_STAGE_BYTES];
+	bool cloned;       /* it came as far as its first process */
+	int sandbox_error; /* of what the browser does for its sandbox */
 };
 
 /*
  * Makes an empty compartment and lets it end, to learn at the start what the
- * system refuses. 0, or an errno value and *ret_stage.
+ * system refuses.
  */
-int spawn_probe(const struct spawn_env *, const char **ret_stage);
+void spawn_probe(const struct spawn_env *, struct spawn_probe *ret_probe);
+/* Whether a process in new namespaces can be made: 0, or an errno value. */
+int spawn_probe_namespace(const struct spawn_env *, uint64_t flag);
 
 #define SPAWN_ENVIRONMENT_MAX 8
 

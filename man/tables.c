@@ -16,6 +16,7 @@
 #include "model/egress.h"
 #include "model/audit.h"
 #include "model/errors.h"
+#include "model/protections.h"
 #include "model/run.h"
 #include "model/settings.h"
 
@@ -154,6 +155,21 @@ print_actions(void)
 		    audit_action_name((enum audit_action)i),
 		    audit_action_what((enum audit_action)i));
 	puts(".El");
+}
+
+static void
+print_protections(void)
+{
+	for (int i = 0; i < PROTECTION__MAX; i++) {
+		enum protection p = (enum protection)i;
+
+		printf(".It Sy %s Pq %s\n", protection_name(p),
+		    protection_need_name(protection_need(p)));
+		put_text(protection_what(p));
+		fputs("To mend it:\n", stdout);
+		put_text(protection_fix(p));
+		puts(".");
+	}
 }
 
 static void
@@ -448,8 +464,8 @@ static const struct {
 	{ "messages-to-egressd", print_to_egressd },
 	{ "outcomes", print_outcomes }, { "messages-in", print_in },
 	{ "messages-out", print_out }, { "messages-up", print_up },
-	{ "options", print_options }, { "settings", print_settings },
-	{ "states", print_states } };
+	{ "options", print_options }, { "protections", print_protections },
+	{ "settings", print_settings }, { "states", print_states } };
 
 int
 main(int argc, char **argv)

@@ -20,6 +20,9 @@ model_libmodel_a_SOURCES = \
 	model/mime.h \
 	model/modes.def \
 	model/priorities.def \
+	model/protections.c \
+	model/protections.def \
+	model/protections.h \
 	model/run.c \
 	model/run.h \
 	model/setting_checks.c \

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "model/domains.h"
+#include "model/protections.h"
 #include "model/setting_checks.h"
 #include "model/settings.h"
 
@@ -220,4 +221,45 @@ setting_check_group(const char *value, char *ret_why, size_t size)
 	snprintf(ret_why, size,
 	    "is no group: write its name, or a number from 0 to 4294967294");
 	return false;
+}
+
+/* The names that may be in the list. */
+static void
+list_waivable(char *ret_text, size_t size)
+{
+	*ret_text = '\0';
+	for (int i = 0; i < PROTECTION__MAX; i++) {
+		if (protection_need((enum protection)i) == PROTECTION_BASE)
+			continue;
+		strlcat(ret_text, *ret_text == '\0' ? "" : ", ", size);
+		strlcat(ret_text, protection_name((enum protection)i), size);
+	}
+}
+
+bool
+setting_check_protections(const char *value, char *ret_why, size_t size)
+{
+	char *copy = strdup(value), *rest = copy, *word, known[160];
+	enum protection p = PROTECTION__MAX;
+	bool good = copy != NULL;
+
+	if (copy == NULL)
+		return bad(ret_why, size, "cannot be read: no memory");
+	while (good && (word = strsep(&rest, SETTING_SEPARATORS)) != NULL) {
+		if (*word == '\0')
+			continue;
+		p = protection_find(word);
+		good = p < PROTECTION__MAX &&
+		    protection_need(p) != PROTECTION_BASE;
+	}
+	free(copy);
+	if (good)
+		return true;
+	list_waivable(known, sizeof(known));
+	if (p < PROTECTION__MAX)
+		return bad(ret_why, size,
+		    "has %s, without which there is no run: write %s",
+		    protection_name(p), known);
+	return bad(ret_why, size,
+	    "has a name that is no protection's: write %s", known);
 }

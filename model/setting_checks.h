@@ -24,6 +24,8 @@ setting_check setting_check_proxy;
 /* Patterns of model/domains.h, commas or blanks between. */
 setting_check setting_check_domains;
 
+/* Names of protections that may be waived. */
+setting_check setting_check_protections;
 /* Name or number of a group. */
 setting_check setting_check_group;
 

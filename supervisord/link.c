@@ -37,8 +37,7 @@ struct link {
 	int fd;
 	struct event *readable, *writable;
 	void (*on_broken)(void *arg);
-	void (*on_setting)(void *arg, const char *name, const char *value);
-	void (*on_egress)(void *arg, int fd);
+	const struct link_service *service;
 	void *arg;
 	LIST_HEAD(, link_cell) cells;
 	STAILQ_HEAD(, order) orders;
@@ -147,24 +146,40 @@ link_reaped(struct link *l, struct link_cell *c, const struct launch_reaped *r)
 	ops->on_reaped(ctx, r);
 }
 
+/* What is about no cell; false for all else. */
+static bool
+link_dispatch_service(struct link *l, const struct launch_msg *msg, int *fds)
+{
+	static const struct link_service nobody;
+	const struct link_service *to =
+	    l->service == NULL ? &nobody : l->service;
+
+	if (msg->type == LAUNCH_SETTING) {
+		if (to->on_setting != NULL)
+			to->on_setting(
+			    l->arg, msg->u.setting.name, msg->u.setting.value);
+	} else if (msg->type == LAUNCH_PROTECTION) {
+		if (to->on_protection != NULL)
+			to->on_protection(l->arg, &msg->u.protection);
+	} else if (msg->type == LAUNCH_EGRESS ||
+	    msg->type == LAUNCH_EGRESS_DOWN) {
+		if (to->on_egress != NULL)
+			to->on_egress(l->arg, fds[0]);
+		else
+			fd_close(&fds[0]);
+	} else {
+		return false;
+	}
+	return true;
+}
+
 static void
 link_dispatch(struct link *l, const struct launch_msg *msg, int *fds)
 {
 	struct link_cell *c;
 
-	if (msg->type == LAUNCH_SETTING) {
-		if (l->on_setting != NULL)
-			l->on_setting(
-			    l->arg, msg->u.setting.name, msg->u.setting.value);
+	if (link_dispatch_service(l, msg, fds))
 		return;
-	}
-	if (msg->type == LAUNCH_EGRESS || msg->type == LAUNCH_EGRESS_DOWN) {
-		if (l->on_egress != NULL)
-			l->on_egress(l->arg, fds[0]);
-		else
-			fd_close(&fds[0]);
-		return;
-	}
 	c = link_find(l, msg->cell_id);
 	if (c == NULL) {
 		log_warn("cell %u: %s for an unknown cell", msg->cell_id,
@@ -273,10 +288,9 @@ link_free(struct link **link)
 }
 
 void
-link_on_setting(
-    struct link *l, void (*on_setting)(void *, const char *, const char *))
+link_on_service(struct link *l, const struct link_service *service)
 {
-	l->on_setting = on_setting;
+	l->service = service;
 }
 
 static int
@@ -286,12 +300,6 @@ slot_find(uint64_t taken, unsigned count)
 		if ((taken & (UINT64_C(1) << i)) == 0)
 			return (int)i;
 	return -1;
-}
-
-void
-link_on_egress(struct link *l, void (*on_egress)(void *, int))
-{
-	l->on_egress = on_egress;
 }
 
 bool

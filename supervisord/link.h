@@ -29,6 +29,18 @@ struct link_ops {
 	void (*on_reaped)(void *ctx, const struct launch_reaped *);
 };
 
+/* Each may be NULL, and gets the arg of link_new(). */
+struct link_service {
+	/* It was changed. */
+	void (*on_setting)(void *arg, const char *name, const char *value);
+	/*
+	 * A socket towards egressd, the receiver's, after each start; -1: it
+	 * does not keep running.
+	 */
+	void (*on_egress)(void *arg, int fd);
+	void (*on_protection)(void *arg, const struct launch_protection *);
+};
+
 /*
  * Takes the socket. on_broken is called once when the launcher is gone or
  * broke the protocol; nothing else follows it. NULL when memory ran out.
@@ -36,14 +48,8 @@ struct link_ops {
 struct link *
 link_new(struct event_base *, int fd, void (*on_broken)(void *arg), void *arg);
 void link_free(struct link **);
-/* Who is told of a setting that was changed, with the arg of link_new(). */
-void link_on_setting(struct link *,
-    void (*on_setting)(void *arg, const char *name, const char *value));
-/*
- * Who is told of egressd, with the arg of link_new(): a socket towards it, the
- * receiver's, after each start; -1: it does not keep running.
- */
-void link_on_egress(struct link *, void (*on_egress)(void *arg, int fd));
+/* Who is told what is about no cell; borrowed. */
+void link_on_service(struct link *, const struct link_service *);
 
 /* Whether there are slots for a cell with these flags of SPAWN. */
 bool link_has_room(const struct link *, uint32_t flags);

@@ -68,6 +68,8 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/peer.c \
 	supervisord/peer.h \
 	supervisord/profile.c \
+	supervisord/protected.c \
+	supervisord/protected.h \
 	supervisord/profile.h \
 	supervisord/query.c \
 	supervisord/query.h \

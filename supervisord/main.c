@@ -22,6 +22,7 @@
 #include "common/clock.h"
 #include "common/fdio.h"
 #include "common/log.h"
+#include "confine/confine.h"
 #include "launch/launch.h"
 #include "storage/store.h"
 #include "storage/sweep.h"
@@ -35,6 +36,7 @@
 #include "supervisord/egress.h"
 #include "supervisord/idle.h"
 #include "supervisord/link.h"
+#include "supervisord/protected.h"
 #include "supervisord/recover.h"
 #include "supervisord/registry.h"
 #include "supervisord/reload.h"
@@ -293,6 +295,8 @@ on_egress(void *arg, int fd)
 static bool
 make_parts(struct program *p)
 {
+	static const struct link_service service = { reload_setting, on_egress,
+		protected_take };
 	struct sup *sup = &p->sup;
 
 	sup->registry = registry_new();
@@ -308,10 +312,8 @@ make_parts(struct program *p)
 	sup->egress = egress_new(sup->base);
 	if (sup->egress != NULL)
 		egress_expect(sup->egress);
-	if (sup->link != NULL) {
-		link_on_setting(sup->link, reload_setting);
-		link_on_egress(sup->link, on_egress);
-	}
+	if (sup->link != NULL)
+		link_on_service(sup->link, &service);
 	p->give_up = evtimer_new(sup->base, on_give_up, sup);
 	p->sigterm = evsignal_new(sup->base, SIGTERM, on_signal, sup);
 	p->sigint = evsignal_new(sup->base, SIGINT, on_signal, sup);
@@ -386,6 +388,8 @@ main(int argc, char *argv[])
 	open_store(sup, state_dir);
 	if (!make_parts(&program))
 		fatal("no memory");
+	if (protection_is_waived(sup->settings.waive, PROTECTION_CALL_FILTERS))
+		confine_filter_waive();
 	supervisord_confine(state_dir);
 	setproctitle("running");
 	event_base_dispatch(sup->base);

@@ -190,6 +190,7 @@ profile_get(struct client *client, uint32_t seq, const struct ipc_params *p)
 	json_put_int64(&w, "freeBytes", (int64_t)space.free_bytes);
 	profile_drain(sup, &w);
 	profile_browser(sup, &w);
+	protected_write(sup, &w);
 	profile_settings(&sup->settings, &w);
 	if (client_may_command(client))
 		json_put_str(&w, "stateDir", sup->state_dir);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "model/settings.h"
+#include "supervisord/protected.h"
 
 struct event_base;
 
@@ -39,6 +40,7 @@ struct sup {
 		    seen_ms; /* when its sandbox was looked at; 0: not yet */
 		bool confined;
 	} browser; /* of the last cell that had one */
+	struct protected protected[PROTECTION__MAX];
 	bool serving;
 	bool stopping; /* no new runs; live ones are being ended */
 	int exit_code;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "confine/confine.h"
 #include "workerd/start.h"
 
 #define GENERATION_MAX 1000000000LL
@@ -21,6 +22,11 @@ start_arguments(
 {
 	const char *error = NULL;
 
+	/* As the setting waive says, where no filter can be loaded. */
+	if (argc > 1 && strcmp(argv[argc - 1], "--unfiltered") == 0) {
+		confine_filter_waive();
+		argc--;
+	}
 	if (argc == 1)
 		return;
 	if (argc == 2 && strcmp(argv[1], "--describe") == 0) {
@@ -31,8 +37,8 @@ start_arguments(
 		*ret_generation =
 		    (uint32_t)strtonum(argv[2], 0, GENERATION_MAX, &error);
 	if (argc != 3 || strcmp(argv[1], "--generation") != 0 || error != NULL)
-		fatal("usage: workerd [--describe | --generation N]; "
-		      "the launcher starts it");
+		fatal("usage: workerd [--describe | --generation N] "
+		      "[--unfiltered]; the launcher starts it");
 }
 
 /* The launcher hands over exactly these; one more would be a leak. */

@@ -44,6 +44,7 @@ static const enum launch_link first_link[LAUNCH__MAX] = {
 	[LAUNCH_EGRESS_GONE] = LAUNCH_TO_EGRESSD,
 	[LAUNCH_LIMIT] = LAUNCH_FROM_CELL,
 	[LAUNCH_USAGE] = LAUNCH_FROM_CELL,
+	[LAUNCH_PROTECTION] = LAUNCH_TO_SUPERVISORD,
 };
 
 /* A second link of those that are passed on. */
@@ -61,6 +62,7 @@ static const int second_link[LAUNCH__MAX] = {
 /* Those that are about no cell, whatever their link. */
 static const bool no_cell[LAUNCH__MAX] = {
 	[LAUNCH_SETTING] = true,
+	[LAUNCH_PROTECTION] = true,
 	[LAUNCH_WORKER_START] = true,
 	[LAUNCH_FORGET] = true,
 	[LAUNCH_KNOWN] = true,

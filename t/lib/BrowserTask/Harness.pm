@@ -27,6 +27,7 @@ package BrowserTask::Harness;
 #     browser   => FILE   passed as -B
 #     env       => { NAME => VALUE or undef }
 #     args      => [ ... ]  more arguments
+#     under     => [ ... ]  program that starts it, and its arguments
 #     sockets   => { client => FH, admin => FH }   handed over as by systemd
 #     state     => DIR, run => DIR   default: inside the private directory
 #   $i->start            until it serves; dies with its log if it does not
@@ -292,8 +293,9 @@ sub launch {
 		prctl(PR_SET_PDEATHSIG, 15);
 		fcntl($w, F_SETFD, 0);
 		pass_sockets($self->{sockets}, $w) if $self->{sockets};
-		exec { (command($self, 0))[0] } command($self, fileno $w)
-		    or POSIX::_exit(127);
+		my @command = (@{ $self->{under} // [] },
+		    command($self, fileno $w));
+		exec { $command[0] } @command or POSIX::_exit(127);
 	}
 	close $w;
 	delete $status{$pid};
