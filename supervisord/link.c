@@ -150,26 +150,20 @@ link_reaped(struct link *l, struct link_cell *c, const struct launch_reaped *r)
 static bool
 link_dispatch_service(struct link *l, const struct launch_msg *msg, int *fds)
 {
-	static const struct link_service nobody;
-	const struct link_service *to =
-	    l->service == NULL ? &nobody : l->service;
+	const struct link_service *to = l->service;
 
-	if (msg->type == LAUNCH_SETTING) {
-		if (to->on_setting != NULL)
-			to->on_setting(
-			    l->arg, msg->u.setting.name, msg->u.setting.value);
-	} else if (msg->type == LAUNCH_PROTECTION) {
-		if (to->on_protection != NULL)
-			to->on_protection(l->arg, &msg->u.protection);
-	} else if (msg->type == LAUNCH_EGRESS ||
-	    msg->type == LAUNCH_EGRESS_DOWN) {
-		if (to->on_egress != NULL)
-			to->on_egress(l->arg, fds[0]);
-		else
-			fd_close(&fds[0]);
-	} else {
+	if (msg->type != LAUNCH_SETTING && msg->type != LAUNCH_PROTECTION &&
+	    msg->type != LAUNCH_EGRESS && msg->type != LAUNCH_EGRESS_DOWN)
 		return false;
-	}
+	if (to == NULL)
+		fd_close(&fds[0]);
+	else if (msg->type == LAUNCH_SETTING)
+		to->on_setting(
+		    l->arg, msg->u.setting.name, msg->u.setting.value);
+	else if (msg->type == LAUNCH_PROTECTION)
+		to->on_protection(l->arg, &msg->u.protection);
+	else
+		to->on_egress(l->arg, fds[0]);
 	return true;
 }
 

@@ -29,7 +29,7 @@ struct link_ops {
 	void (*on_reaped)(void *ctx, const struct launch_reaped *);
 };
 
-/* Each may be NULL, and gets the arg of link_new(). */
+/* Each gets the arg of link_new(). */
 struct link_service {
 	/* It was changed. */
 	void (*on_setting)(void *arg, const char *name, const char *value);
