@@ -15,6 +15,8 @@ common_libcommon_a_SOURCES = \
 	common/log.h \
 	common/panic.c \
 	common/panic.h \
+	common/secretname.c \
+	common/secretname.h \
 	common/ulid.c \
 	common/ulid.h
 

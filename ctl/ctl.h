@@ -121,6 +121,7 @@ enum ctl_exit cmd_profile(struct ctl *);
 enum ctl_exit cmd_drain(struct ctl *);
 enum ctl_exit cmd_resume(struct ctl *);
 enum ctl_exit cmd_audit(struct ctl *);
+enum ctl_exit cmd_secret(struct ctl *);
 enum ctl_exit cmd_doctor(struct ctl *);
 enum ctl_exit cmd_mcp_config(struct ctl *);
 enum ctl_exit cmd_completion(struct ctl *);

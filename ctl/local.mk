@@ -9,6 +9,7 @@ ctl_browsertaskctl_SOURCES = \
 	ctl/cmd_list.c \
 	ctl/cmd_mcp.c \
 	ctl/cmd_runs.c \
+	ctl/cmd_secret.c \
 	ctl/cmd_service.c \
 	ctl/cmd_sessions.c \
 	ctl/cmd_submit.c \

@@ -69,6 +69,16 @@ void schema_free(struct schema **);
  */
 bool schema_validate(
     const struct schema *, struct json_val, struct schema_error *ret_error);
+/*
+ * The same for the inputs of a template: where the schema itself says
+ * writeOnly, {"secretRef":"name"} stands for a value that is stored elsewhere
+ * and fits.
+ */
+bool schema_validate_inputs(
+    const struct schema *, struct json_val, struct schema_error *ret_error);
+#define SCHEMA_SECRET_REF "secretRef"
+/* An object with that member alone, a string. */
+bool schema_is_secret_ref(struct json_val);
 /* Whether a part of the schema says writeOnly. */
 bool schema_has_secrets(const struct schema *);
 /*

@@ -32,6 +32,19 @@ schema_spend(struct eval *ev, size_t steps)
 	return true;
 }
 
+/* Its value is elsewhere: nothing but the place can be judged. */
+static bool
+is_stored_secret(
+    const struct eval *ev, const struct node *node, struct json_val v)
+{
+	const struct keyword *k;
+
+	if (!ev->refs || !schema_is_secret_ref(v))
+		return false;
+	k = schema_keyword(ev->schema, node, OP_WRITE_ONLY);
+	return k != NULL && k->number != 0;
+}
+
 bool
 schema_check_node(struct eval *ev, uint32_t index, struct json_val v)
 {
@@ -43,6 +56,8 @@ schema_check_node(struct eval *ev, uint32_t index, struct json_val v)
 	if (node->fixed)
 		return node->verdict ||
 		    schema_mismatch(ev, v, "nothing is allowed here");
+	if (is_stored_secret(ev, node, v))
+		return true;
 	if (ev->depth == EVAL_DEPTH_MAX)
 		return schema_stop(ev, SCHEMA_ERROR_LIMIT);
 	ev->depth++;
@@ -422,12 +437,14 @@ schema_check_if(struct eval *ev, const struct node *node,
 	return branch == NULL || schema_check_node(ev, branch->node, v);
 }
 
-bool
-schema_validate(
-    const struct schema *s, struct json_val v, struct schema_error *ret_error)
+static bool
+validate(const struct schema *s, struct json_val v, bool refs,
+    struct schema_error *ret_error)
 {
 	struct schema_error error = { 0 };
-	struct eval ev = { .schema = s, .root = v, .error = &error };
+	struct eval ev = {
+		.schema = s, .root = v, .error = &error, .refs = refs
+	};
 	static const char limit[] = "checking this takes too much work";
 	static const char memory[] = "out of memory";
 
@@ -448,4 +465,18 @@ schema_validate(
 	if (ret_error != NULL)
 		*ret_error = error;
 	return false;
+}
+
+bool
+schema_validate(
+    const struct schema *s, struct json_val v, struct schema_error *ret_error)
+{
+	return validate(s, v, false, ret_error);
+}
+
+bool
+schema_validate_inputs(
+    const struct schema *s, struct json_val v, struct schema_error *ret_error)
+{
+	return validate(s, v, true, ret_error);
 }

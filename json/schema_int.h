@@ -111,6 +111,7 @@ struct eval {
 	unsigned hops;    /* references since the value was last entered */
 	uint32_t fail_at; /* where the last mismatch was */
 	uint32_t told_at; /* where the one in error is */
+	bool refs;        /* a reference stands for any secret */
 };
 
 /* Compiling: schema.c, schema_compile.c (arguments), schema_refs.c */

@@ -191,6 +191,13 @@ visit(struct search *w, uint32_t index, struct json_val v)
 }
 
 bool
+schema_is_secret_ref(struct json_val v)
+{
+	return json_is_object(v) && json_len(v) == 1 &&
+	    json_is_string(json_obj_get(v, SCHEMA_SECRET_REF));
+}
+
+bool
 schema_has_secrets(const struct schema *s)
 {
 	MAGIC_CHECK(s, SCHEMA_MAGIC);

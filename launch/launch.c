@@ -30,6 +30,8 @@ static bool check_profile(const struct launch_msg *);
 static bool check_no_cell(const struct launch_msg *);
 static bool check_breach(const struct launch_msg *);
 static bool check_protection(const struct launch_msg *);
+static bool check_ref(const struct launch_msg *);
+static bool check_missing(const struct launch_msg *);
 
 static const struct launch_row {
 	const char *name;
@@ -98,6 +100,10 @@ static const struct launch_row {
 	    0, check_nothing },
 	[LAUNCH_SECRET_FEED] = { "SECRET_FEED", LINK(LAUNCH_TO_CELL), 1,
 	    check_no_cell },
+	[LAUNCH_SECRET_REF] = { "SECRET_REF", LINK(LAUNCH_FROM_SUPERVISORD), 0,
+	    check_ref },
+	[LAUNCH_SECRET_MISSING] = { "SECRET_MISSING",
+	    LINK(LAUNCH_TO_SUPERVISORD), 0, check_missing },
 	[LAUNCH_LISTENER] = { "LISTENER", LINK(LAUNCH_FROM_CELL), 1,
 	    check_nothing },
 	[LAUNCH_EGRESS] = { "EGRESS", LINK(LAUNCH_TO_SUPERVISORD), 1,
@@ -218,6 +224,21 @@ check_protection(const struct launch_msg *m)
 	return m->cell_id == 0 && p->which < PROTECTION__MAX &&
 	    p->state < PROTECTION_STATE__MAX && p->waived <= 1 &&
 	    terminated(p->reason, sizeof(p->reason));
+}
+
+static bool
+check_ref(const struct launch_msg *m)
+{
+	return m->cell_id == 0 &&
+	    terminated(m->u.ref.name, sizeof(m->u.ref.name)) &&
+	    secretname_good(m->u.ref.name);
+}
+
+static bool
+check_missing(const struct launch_msg *m)
+{
+	return terminated(m->u.missing.name, sizeof(m->u.missing.name)) &&
+	    secretname_good(m->u.missing.name);
 }
 
 static bool

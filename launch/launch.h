@@ -21,6 +21,7 @@
  *                             PURGE           -
  *                             SECRET          sealed memfd
  *                             SECRET_DROP     -
+ *                             SECRET_REF      -
  *                             SECRET_GIVE     -
  *   launcher -> supervisord   SETTING         -
  *                             PROTECTION      -
@@ -30,6 +31,7 @@
  *                             WORKER_READY    worker IPC socket
  *                             WORKER_EXITED   -
  *                             LIMIT           -
+ *                             SECRET_MISSING  -
  *                             USAGE           -
  *                             REAPED          -
  *                             EGRESS          socket towards egressd
@@ -72,7 +74,9 @@
  * start of supervisord or the last PURGE has named.
  *
  * SECRET hands the launcher what a run's worker alone may read; SECRET_GIVE has
- * it fed to the worker of a cell, SECRET_DROP lets go of it.
+ * it fed to the worker of a cell, SECRET_DROP lets go of it. Before SECRET_GIVE
+ * each SECRET_REF adds a stored secret of that name; SECRET_MISSING is the answer
+ * to SECRET_GIVE when there was none, and nothing is fed then.
  *
  * LISTENER is the one way out of a cell's network namespace, made in there; the
  * launcher keeps it and hands it to egressd as EGRESS_LISTENER, again when
@@ -90,6 +94,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/secretname.h"
 #include "common/ulid.h"
 
 /*
@@ -144,6 +149,8 @@ enum launch_type {
 	LAUNCH_SECRET_DROP,
 	LAUNCH_SECRET_GIVE,
 	LAUNCH_SECRET_FEED,
+	LAUNCH_SECRET_REF,
+	LAUNCH_SECRET_MISSING,
 	LAUNCH_UNNEEDED,
 	LAUNCH_LISTENER,
 	LAUNCH_EGRESS,
@@ -287,6 +294,18 @@ struct launch_secret {
 	struct ulid run;
 };
 
+/* A stored secret, as a run of this uid may use it. */
+struct launch_secret_ref {
+	struct ulid run;
+	uint32_t uid;
+	char name[SECRETNAME_BYTES];
+};
+
+struct launch_missing {
+	int32_t error; /* why it cannot be used: ENOENT, EPERM, EFBIG, ... */
+	char name[SECRETNAME_BYTES];
+};
+
 struct launch_failed {
 	int32_t error;
 	char stage[LAUNCH_STAGE_BYTES];
@@ -338,6 +357,8 @@ struct launch_msg {
 		struct launch_worker worker;
 		struct launch_profile profile;
 		struct launch_secret secret;
+		struct launch_secret_ref ref;
+		struct launch_missing missing;
 		struct launch_breach breach;
 		struct launch_usage usage;
 		struct launch_protection protection;

@@ -49,6 +49,8 @@ launcher_browsertaskd_SOURCES = \
 	launcher/sockets.h \
 	launcher/spawn.c \
 	launcher/spawn.h \
+	launcher/stored.c \
+	launcher/stored.h \
 	launcher/supervise.c \
 	launcher/supervise.h \
 	launcher/uidblock.c \

@@ -33,6 +33,7 @@
 #include "launcher/reload.h"
 #include "launcher/secrets.h"
 #include "launcher/sockets.h"
+#include "launcher/stored.h"
 #include "launcher/supervise.h"
 #include "launcher/uidblock.h"
 
@@ -148,11 +149,31 @@ on_grace(evutil_socket_t fd, short what, void *arg)
 static int
 instance_give(struct instance *in, const struct launch_msg *m)
 {
-	int kept = secrets_find(in->secrets, &m->u.secret.run);
-	int null = kept == -1 ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
+	struct launch_msg missing;
+	int fd;
 
-	cells_feed(in->cells, m->cell_id, kept == -1 ? null : kept);
-	fd_close(&null);
+	launch_msg_init(&missing, LAUNCH_SECRET_MISSING, m->cell_id);
+	fd = secrets_take(in->secrets, &m->u.secret.run, &missing.u.missing);
+	if (missing.u.missing.name[0] != '\0') {
+		supervise_send(in->supervise, &missing, NULL);
+		return 0;
+	}
+	if (fd == -1)
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	cells_feed(in->cells, m->cell_id, fd);
+	fd_close(&fd);
+	return 0;
+}
+
+static int
+instance_add_stored(struct instance *in, const struct launch_secret_ref *ref)
+{
+	off_t size = 0;
+	int fd = -1, error;
+
+	error = stored_open(&in->options, ref->uid, ref->name, &fd, &size);
+	secrets_add(in->secrets, ref, fd, size, error);
+	fd_close(&fd);
 	return 0;
 }
 
@@ -163,6 +184,8 @@ on_message(void *arg, const struct launch_msg *m, int fd)
 
 	if (m->type == LAUNCH_SECRET)
 		return secrets_keep(in->secrets, &m->u.secret.run, fd);
+	if (m->type == LAUNCH_SECRET_REF)
+		return instance_add_stored(in, &m->u.ref);
 	if (m->type == LAUNCH_SECRET_GIVE)
 		return instance_give(in, m);
 	if (m->type == LAUNCH_SECRET_DROP) {

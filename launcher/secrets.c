@@ -1,13 +1,16 @@
 /*
  * secrets: holds the secret inputs of runs that wait. Runs in the launcher,
  * which outlives supervisord's memory but never looks inside: it passes each
- * on to the cell of its run. They are on no disk; what ends the launcher or
- * supervisord ends them.
+ * on to the cell of its run, with those stored ones that the run names. They
+ * are on no disk; what ends the launcher or supervisord ends them.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
 
 #include "common/fdio.h"
 #include "common/log.h"
@@ -23,12 +26,21 @@ struct secret {
 struct secrets {
 	size_t count;
 	struct secret list[LAUNCH_SECRETS_MAX];
+	struct {
+		struct ulid run;
+		int fd;
+		struct launch_missing missing; /* the first; "": none */
+	} giving; /* with stored ones; all zero but fd: nothing */
 };
 
 struct secrets *
 secrets_new(void)
 {
-	return calloc(1, sizeof(struct secrets));
+	struct secrets *s = calloc(1, sizeof(*s));
+
+	if (s != NULL)
+		s->giving.fd = -1;
+	return s;
 }
 
 void
@@ -82,12 +94,105 @@ secrets_keep(struct secrets *s, const struct ulid *run, int fd)
 	return 0;
 }
 
-int
-secrets_find(const struct secrets *s, const struct ulid *run)
+static void
+giving_clear(struct secrets *s)
+{
+	fd_close(&s->giving.fd);
+	memset(&s->giving, 0, sizeof(s->giving));
+	s->giving.fd = -1;
+}
+
+/* All of from, whose offset is shared with others and stays. */
+static int
+copy_bytes(int to, int from, off_t size)
+{
+	off_t at = 0;
+	ssize_t n;
+
+	while (at < size) {
+		n = sendfile(to, from, &at, (size_t)(size - at));
+		if (n == 0)
+			return EIO;
+		if (n == -1 && errno != EINTR)
+			return errno;
+	}
+	return 0;
+}
+
+/* A memfd that begins with what was kept for the run. */
+static int
+giving_open(struct secrets *s, const struct ulid *run)
 {
 	size_t i = secrets_index(s, run);
+	struct stat st;
 
-	return i == s->count ? -1 : s->list[i].fd;
+	s->giving.run = *run;
+	s->giving.fd = memfd_create("secrets", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (s->giving.fd == -1)
+		return errno;
+	if (i == s->count)
+		return 0;
+	if (fstat(s->list[i].fd, &st) == -1)
+		return errno;
+	return copy_bytes(s->giving.fd, s->list[i].fd, st.st_size);
+}
+
+static int
+giving_add(struct secrets *s, const char *name, int fd, off_t size)
+{
+	uint8_t head[1 + SECRETNAME_BYTES + 4] = { 0 };
+	size_t len = 1 + strlen(name) + 1;
+	int error;
+
+	memcpy(head + 1, name, len - 1);
+	for (int i = 0; i < 4; i++)
+		head[len++] = (uint8_t)((uint64_t)size >> (8 * i));
+	error = fd_write_all(s->giving.fd, head, len);
+	return error != 0 ? error : copy_bytes(s->giving.fd, fd, size);
+}
+
+void
+secrets_add(struct secrets *s, const struct launch_secret_ref *ref, int fd,
+    off_t size, int error)
+{
+	if (memcmp(&s->giving.run, &ref->run, sizeof(ref->run)) != 0) {
+		giving_clear(s);
+		if (error == 0)
+			error = giving_open(s, &ref->run);
+	}
+	s->giving.run = ref->run;
+	if (s->giving.missing.name[0] != '\0')
+		return;
+	if (error == 0)
+		error = giving_add(s, ref->name, fd, size);
+	if (error == 0)
+		return;
+	s->giving.missing.error = error;
+	strlcpy(
+	    s->giving.missing.name, ref->name, sizeof(s->giving.missing.name));
+}
+
+int
+secrets_take(struct secrets *s, const struct ulid *run,
+    struct launch_missing *ret_missing)
+{
+	size_t i = secrets_index(s, run);
+	int fd;
+
+	if (memcmp(&s->giving.run, run, sizeof(*run)) != 0) {
+		memset(ret_missing, 0, sizeof(*ret_missing));
+		return i == s->count ? -1
+				     : fcntl(s->list[i].fd, F_DUPFD_CLOEXEC, 0);
+	}
+	*ret_missing = s->giving.missing;
+	fd = s->giving.fd;
+	s->giving.fd = -1;
+	giving_clear(s);
+	if (fd != -1 && fcntl(fd, F_ADD_SEALS, ALL_SEALS) == -1)
+		fd_close(&fd);
+	if (ret_missing->name[0] != '\0')
+		fd_close(&fd);
+	return fd;
 }
 
 void
@@ -106,4 +211,5 @@ secrets_clear(struct secrets *s)
 {
 	while (s->count > 0)
 		fd_close(&s->list[--s->count].fd);
+	giving_clear(s);
 }

@@ -5,6 +5,8 @@
 #ifndef LAUNCHER_SECRETS_H
 #define LAUNCHER_SECRETS_H
 
+#include <sys/types.h>
+
 #include "launch/launch.h"
 
 struct secrets;
@@ -19,8 +21,21 @@ void secrets_free(struct secrets **);
  * out.
  */
 int secrets_keep(struct secrets *, const struct ulid *run, int fd);
-/* The run's, which stay in here; -1 when there are none. */
-int secrets_find(const struct secrets *, const struct ulid *run);
+/*
+ * Adds a stored secret, copied from fd, to what is to be given to the run next;
+ * with an error, that it cannot be had. What was added for another run and not
+ * taken is let go.
+ */
+void secrets_add(struct secrets *, const struct launch_secret_ref *, int fd,
+    off_t size, int error);
+/*
+ * What the run's worker is to read, the caller's to close: first the document
+ * that was kept, if any; behind a NUL, for each stored one, its name, a NUL, its
+ * length in four bytes, lowest first, its bytes. -1 when there is nothing, or
+ * *ret_missing, zeroed else, names what cannot be had.
+ */
+int secrets_take(struct secrets *, const struct ulid *run,
+    struct launch_missing *ret_missing);
 void secrets_drop(struct secrets *, const struct ulid *run);
 /* Lets go of all: nobody is left who knows the runs. */
 void secrets_clear(struct secrets *);

@@ -106,6 +106,13 @@ is_resolver(const char *text)
 }
 
 bool
+setting_check_directory(const char *value, char *ret_why, size_t size)
+{
+	return value[0] == '/' ||
+	    bad(ret_why, size, "is no absolute path: begin it with /");
+}
+
+bool
 setting_check_resolvers(const char *value, char *ret_why, size_t size)
 {
 	char *copy = strdup(value), *rest = copy, *word;

@@ -26,6 +26,8 @@ setting_check setting_check_domains;
 
 /* Names of protections that may be waived. */
 setting_check setting_check_protections;
+/* Absolute path of a directory. */
+setting_check setting_check_directory;
 /* Name or number of a group. */
 setting_check setting_check_group;
 

@@ -13,6 +13,7 @@
 #include "storage/session.h"
 #include "storage/store.h"
 #include "supervisord/begin.h"
+#include "supervisord/secrets.h"
 #include "supervisord/sup.h"
 #include "supervisord/task.h"
 #include "supervisord/worker.h"
@@ -20,7 +21,7 @@
 #define JOURNAL_ENTRY_BYTES 12 /* index, digest */
 
 static bool
-send_begin(struct task *t, bool state)
+send_begin(struct task *t, bool state, bool secrets)
 {
 	char session[IPC_ID_MAX + 1];
 	struct ipc_params p;
@@ -39,7 +40,7 @@ send_begin(struct task *t, bool state)
 	ipc_set_bool(&p, F_KEEP, t->keep);
 	ipc_set_bool(&p, F_TAKEOVER, worker_is_takeover(t->worker));
 	ipc_set_bool(&p, F_STATE, state);
-	ipc_set_bool(&p, F_SECRETS, t->secrets);
+	ipc_set_bool(&p, F_SECRETS, secrets);
 	ipc_set_str(&p, F_TRUST, trust_level_name(t->rec.trust));
 	return worker_send(t->worker, &p);
 }
@@ -149,18 +150,18 @@ send_documents(struct task *t, struct store_txn *txn)
 	return journal_flush(&journal, true);
 }
 
-bool
-begin_run(struct task *t)
+/* The session's state, the inputs and what was finished before. */
+static bool
+send_all(struct task *t, bool secrets)
 {
 	struct store *store = t->sup->store;
 	struct store_txn *txn;
-	struct ipc_params p;
 	struct buf state;
 	bool good;
 
 	buf_init_secret(&state, LIMIT_STATE_BYTES);
 	read_state(t, &state);
-	good = send_begin(t, state.len > 0) &&
+	good = send_begin(t, state.len > 0, secrets) &&
 	    (state.len == 0 ||
 		send_chunks(t, MSG_W_RUN_STATE, state.data, state.len));
 	buf_clear(&state);
@@ -168,10 +169,25 @@ begin_run(struct task *t)
 		return false;
 	good = send_documents(t, txn);
 	store_read_end(store);
+	return good;
+}
+
+bool
+begin_run(struct task *t)
+{
+	struct ipc_params p;
+	struct buf names; /* of stored secrets */
+	bool good, secrets;
+
+	buf_init(&names, LIMIT_INPUT_BYTES);
+	good = secrets_names(t->sup, &t->rec, &names);
+	secrets = t->secrets || names.len > 0;
+	good = good && send_all(t, secrets);
+	if (good && secrets)
+		worker_give_secrets(t->worker, &t->rec, &names);
+	buf_clear(&names);
 	if (!good)
 		return false;
-	if (t->secrets)
-		worker_give_secrets(t->worker, &t->rec.id);
 	worker_set_running(t->worker);
 	ipc_params_init(&p, MSG_W_RUN_GO);
 	return worker_send(t->worker, &p);

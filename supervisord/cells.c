@@ -262,6 +262,7 @@ static const struct link_ops cell_link_ops = {
 	.on_browser_exited = cell_on_browser_exited,
 	.on_worker_exited = cell_on_worker_exited,
 	.on_limit = limits_on_breach,
+	.on_secret_missing = worker_on_secret_missing,
 	.on_usage = limits_on_usage,
 	.on_reaped = cell_on_reaped,
 };

@@ -122,7 +122,7 @@ inputs_read(struct inputs *in, const struct template *t, const void *json,
 		return false;
 	if (!secrets_check(t->inputs, json_root(in->doc), r))
 		return false;
-	if (schema_validate(t->inputs, json_root(in->doc), &error))
+	if (schema_validate_inputs(t->inputs, json_root(in->doc), &error))
 		return true;
 	schema_error_text(&error, text, sizeof(text));
 	return refuse(r, ERR_INVALID_PARAMETER, "/inputs%s%s",

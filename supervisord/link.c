@@ -14,7 +14,7 @@
 
 #include "common/fdio.h"
 #include "common/log.h"
-#include "supervisord/link.h"
+#include "supervisord/link_int.h"
 
 #define NO_SLOT UINT32_MAX
 
@@ -25,12 +25,6 @@ struct link_cell {
 	unsigned worker_slot, browser_slot;
 	const struct link_ops *ops;
 	void *ctx;
-};
-
-struct order {
-	STAILQ_ENTRY(order) entry;
-	struct launch_msg msg;
-	int fd; /* goes with it, or -1 */
 };
 
 struct link {
@@ -45,7 +39,7 @@ struct link {
 	uint64_t worker_slots, browser_slots; /* bits that are taken */
 };
 
-static void
+void
 link_break(struct link *l, const char *why)
 {
 	if (l->fd == -1)
@@ -57,7 +51,7 @@ link_break(struct link *l, const char *why)
 	l->on_broken(l->arg);
 }
 
-static struct link_cell *
+struct link_cell *
 link_find(struct link *l, uint32_t id)
 {
 	struct link_cell *c;
@@ -108,8 +102,7 @@ link_flush(struct link *l)
 		link_break(l, strerror(error));
 }
 
-/* NULL when it cannot be sent, nor ever will. */
-static struct order *
+struct order *
 link_order(struct link *l, const struct launch_msg *msg)
 {
 	struct order *o;
@@ -123,7 +116,7 @@ link_order(struct link *l, const struct launch_msg *msg)
 	return o;
 }
 
-static void
+void
 link_order_simple(struct link *l, enum launch_type type, uint32_t cell_id)
 {
 	const struct link_cell *c = link_find(l, cell_id);
@@ -201,6 +194,9 @@ link_dispatch(struct link *l, const struct launch_msg *msg, int *fds)
 		return;
 	case LAUNCH_LIMIT:
 		c->ops->on_limit(c->ctx, &msg->u.breach);
+		return;
+	case LAUNCH_SECRET_MISSING:
+		c->ops->on_secret_missing(c->ctx, &msg->u.missing);
 		return;
 	case LAUNCH_USAGE:
 		c->ops->on_usage(c->ctx, &msg->u.usage);
@@ -305,8 +301,9 @@ link_has_room(const struct link *l, uint32_t flags)
 }
 
 /* A session's name, which is also its profile's. */
-static void
-session_name(const struct ulid *session, char ret_name[LAUNCH_PROFILE_BYTES])
+void
+link_session_name(
+    const struct ulid *session, char ret_name[LAUNCH_PROFILE_BYTES])
 {
 	char text[ULID_CHARS + 1];
 
@@ -321,7 +318,7 @@ spawn_fill(struct launch_spawn *s, const struct ulid *session, uint32_t flags,
 	s->session = *session;
 	s->flags = flags;
 	if (flags & SPAWN_KEEP)
-		session_name(session, s->profile);
+		link_session_name(session, s->profile);
 	strlcpy(s->name, c->name, sizeof(s->name));
 	s->worker_slot = (uint16_t)c->worker_slot;
 	s->browser_slot =
@@ -391,41 +388,6 @@ link_kill_worker(struct link *l, uint32_t cell_id)
 		link_order_simple(l, LAUNCH_KILL_WORKER, cell_id);
 }
 
-static void
-link_order_profile(
-    struct link *l, enum launch_type type, const struct ulid *session)
-{
-	struct launch_msg msg;
-
-	launch_msg_init(&msg, type, 0);
-	session_name(session, msg.u.profile.name);
-	if (link_order(l, &msg))
-		return;
-	log_err("profile %s: %s could not be ordered", msg.u.profile.name,
-	    launch_type_name(type));
-	/* Else a purge would remove what was not named. */
-	if (type == LAUNCH_KNOWN)
-		link_break(l, "no memory");
-}
-
-void
-link_forget(struct link *l, const struct ulid *session)
-{
-	link_order_profile(l, LAUNCH_FORGET, session);
-}
-
-void
-link_known(struct link *l, const struct ulid *session)
-{
-	link_order_profile(l, LAUNCH_KNOWN, session);
-}
-
-void
-link_purge(struct link *l)
-{
-	link_order_simple(l, LAUNCH_PURGE, 0);
-}
-
 void
 link_kill(struct link *l, uint32_t cell_id)
 {
@@ -445,56 +407,4 @@ link_check(struct link *l, uint32_t cell_id)
 {
 	if (link_find(l, cell_id) != NULL)
 		link_order_simple(l, LAUNCH_CHECK, cell_id);
-}
-
-void
-link_serving(struct link *l)
-{
-	link_order_simple(l, LAUNCH_SERVING, 0);
-}
-
-void
-link_unneeded(struct link *l)
-{
-	link_order_simple(l, LAUNCH_UNNEEDED, 0);
-}
-
-static struct order *
-link_order_secret(struct link *l, enum launch_type type, uint32_t cell_id,
-    const struct ulid *run)
-{
-	struct launch_msg msg;
-	struct order *o;
-
-	launch_msg_init(&msg, type, cell_id);
-	msg.u.secret.run = *run;
-	o = link_order(l, &msg);
-	if (o == NULL)
-		log_err("%s could not be ordered", launch_type_name(type));
-	return o;
-}
-
-void
-link_secret(struct link *l, const struct ulid *run, int *fd)
-{
-	struct order *o = link_order_secret(l, LAUNCH_SECRET, 0, run);
-
-	if (o != NULL)
-		o->fd = *fd;
-	else
-		fd_close(fd);
-	*fd = -1;
-}
-
-void
-link_secret_give(struct link *l, uint32_t cell_id, const struct ulid *run)
-{
-	if (link_find(l, cell_id) != NULL)
-		link_order_secret(l, LAUNCH_SECRET_GIVE, cell_id, run);
-}
-
-void
-link_secret_drop(struct link *l, const struct ulid *run)
-{
-	link_order_secret(l, LAUNCH_SECRET_DROP, 0, run);
 }

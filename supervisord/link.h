@@ -23,6 +23,8 @@ struct link_ops {
 	void (*on_worker_exited)(void *ctx, int status);
 	/* It wanted more than it may use; its end follows. */
 	void (*on_limit)(void *ctx, const struct launch_breach *);
+	/* A stored secret that its worker was to get cannot be had. */
+	void (*on_secret_missing)(void *ctx, const struct launch_missing *);
 	/* What its worker and its browser used, so far. */
 	void (*on_usage)(void *ctx, const struct launch_usage *);
 	/* Last call: nothing of the cell is left and its id is forgotten. */
@@ -79,7 +81,13 @@ void link_purge(struct link *);
  * sets it to -1. If it gets lost on the way, that worker will say so.
  */
 void link_secret(struct link *, const struct ulid *run, int *fd);
-/* Has it fed to the worker of a cell. */
+/*
+ * Adds a stored one, as a run of uid may use it, to what is given next; the
+ * name is a good one.
+ */
+void link_secret_ref(
+    struct link *, const struct ulid *run, uint32_t uid, const char *name);
+/* Has them fed to the worker of a cell. */
 void link_secret_give(struct link *, uint32_t cell_id, const struct ulid *run);
 void link_secret_drop(struct link *, const struct ulid *run);
 /* Tells the launcher that clients are being served. */

@@ -56,6 +56,8 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/lines.h \
 	supervisord/link.c \
 	supervisord/link.h \
+	supervisord/link_int.h \
+	supervisord/link_orders.c \
 	supervisord/metacheck.c \
 	supervisord/metacheck.h \
 	supervisord/methods.c \
@@ -125,6 +127,7 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/watch.h \
 	supervisord/worker.c \
 	supervisord/worker.h \
+	supervisord/worker_secrets.c \
 	supervisord/worker_int.h \
 	supervisord/worker_table.c
 

@@ -13,6 +13,7 @@
 
 #include "common/fdio.h"
 #include "common/log.h"
+#include "common/secretname.h"
 #include "json/tape.h"
 #include "model/limits.h"
 #include "storage/store.h"
@@ -41,14 +42,31 @@ is_placeholder(struct json_val v)
 }
 
 static bool
+is_ref(const uint8_t *marks, struct json_val v)
+{
+	return marks[v.at] && schema_is_secret_ref(v);
+}
+
+static bool
+ref_name(struct json_val v, char ret_name[SECRETNAME_BYTES])
+{
+	return json_str_copy(json_obj_get(v, SCHEMA_SECRET_REF), ret_name,
+		   SECRETNAME_BYTES) &&
+	    secretname_good(ret_name);
+}
+
+static bool
 check_part(const uint8_t *marks, struct json_val v, struct refusal *r)
 {
+	char name[SECRETNAME_BYTES];
 	struct json_iter it;
 
-	if (marks[v.at] && !json_is_missing(json_obj_get(v, "secretRef")))
-		return refuse(r, ERR_INVALID_PARAMETER,
-		    "/inputs: a secret by reference (secretRef) is not "
-		    "supported; give the value itself");
+	if (is_ref(marks, v))
+		return ref_name(v, name) ||
+		    refuse(r, ERR_INVALID_PARAMETER,
+			"/inputs: secretRef names no stored secret: a name has "
+			"up to %d of A-Z a-z 0-9 . _ - and begins with a letter",
+			SECRETNAME_BYTES - 1);
 	if (!marks[v.at] && is_placeholder(v))
 		return refuse(r, ERR_INVALID_PARAMETER,
 		    "/inputs: {\"secret\":N} stands for a secret value and "
@@ -99,6 +117,8 @@ take_part(struct taking *t, struct json_val v)
 {
 	struct json_iter it;
 
+	if (is_ref(t->marks, v))
+		return;
 	if (t->marks[v.at] && (json_is_string(v) || json_is_number(v)))
 		take_value(t, v);
 	else
@@ -182,39 +202,93 @@ names_secret(const uint8_t *marks, struct json_val v)
 	return false;
 }
 
+/* What is asked of the stored inputs of a run, with what they mark secret. */
+typedef bool ask_fn(const uint8_t *marks, struct json_val root, void *arg);
+
 static bool
-document_needs(const struct schema *schema, const uint8_t *bytes, size_t len)
+ask_document(const struct schema *schema, const uint8_t *bytes, size_t len,
+    ask_fn *ask, void *arg)
 {
 	struct json_limits limits = { LIMIT_INPUT_BYTES, LIMIT_JSON_DEPTH + 1 };
 	struct json_doc *doc = NULL;
 	uint8_t *marks = NULL;
-	bool needs = true;
+	bool answer = false;
 
 	if (json_parse(bytes, len, &limits, JSON_BORROW, &doc, NULL) &&
 	    schema_find_secrets(schema, json_root(doc), &marks))
-		needs = names_secret(marks, json_root(doc));
+		answer = ask(marks, json_root(doc), arg);
 	free(marks);
 	json_doc_free(&doc);
-	return needs;
+	return answer;
 }
 
-bool
-secrets_needed(struct sup *sup, const struct run_record *rec)
+/* otherwise: the answer for a template that has no secrets. */
+static bool
+ask_inputs(struct sup *sup, const struct run_record *rec, bool otherwise,
+    ask_fn *ask, void *arg)
 {
 	const struct template *t =
 	    registry_find(sup->registry, rec->template_id);
 	struct store_txn *txn;
 	const uint8_t *bytes;
-	bool needs = true;
+	bool answer = false;
 	size_t len;
 
 	if (t == NULL || !schema_has_secrets(t->inputs))
-		return false;
+		return otherwise;
 	if (store_read_begin(sup->store, &txn) != STORE_OK)
-		return true;
+		return false;
 	if (run_doc_get(txn, &rec->id, RUN_DOC_INPUTS, &bytes, &len) ==
 	    STORE_OK)
-		needs = document_needs(t->inputs, bytes, len);
+		answer = ask_document(t->inputs, bytes, len, ask, arg);
 	store_read_end(sup->store);
-	return needs;
+	return answer;
+}
+
+static bool
+ask_none(const uint8_t *marks, struct json_val root, void *arg)
+{
+	return !names_secret(marks, root);
+}
+
+bool
+secrets_needed(struct sup *sup, const struct run_record *rec)
+{
+	return !ask_inputs(sup, rec, true, ask_none, NULL);
+}
+
+static bool
+name_is_there(const struct buf *names, const char *name)
+{
+	size_t len = strlen(name) + 1;
+
+	for (size_t at = 0; at < names->len;
+	     at += strlen((const char *)names->data + at) + 1)
+		if (names->len - at >= len &&
+		    memcmp(names->data + at, name, len) == 0)
+			return true;
+	return false;
+}
+
+static bool
+ask_names(const uint8_t *marks, struct json_val v, void *arg)
+{
+	char name[SECRETNAME_BYTES];
+	struct buf *names = arg;
+	struct json_iter it;
+
+	if (is_ref(marks, v))
+		return ref_name(v, name) &&
+		    (name_is_there(names, name) ||
+			buf_add(names, name, strlen(name) + 1));
+	for (it = json_iter(v); json_iter_next(&it);)
+		if (!ask_names(marks, it.val, arg))
+			return false;
+	return true;
+}
+
+bool
+secrets_names(struct sup *sup, const struct run_record *rec, struct buf *names)
+{
+	return ask_inputs(sup, rec, true, ask_names, names);
 }

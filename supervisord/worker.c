@@ -171,12 +171,6 @@ worker_send(struct worker *w, const struct ipc_params *p)
 }
 
 void
-worker_give_secrets(struct worker *w, const struct ulid *run)
-{
-	link_secret_give(w->sup->link, w->cell_id, run);
-}
-
-void
 worker_set_running(struct worker *w)
 {
 	if (w->state != WS_RUNNING || w->chan == NULL)

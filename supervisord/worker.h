@@ -9,10 +9,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/buf.h"
 #include "common/ulid.h"
 #include "ipc/msg.h"
 #include "launch/launch.h"
 #include "model/errors.h"
+#include "storage/run.h"
 
 struct sup;
 struct worker;
@@ -56,8 +58,13 @@ void worker_free(struct worker **);
 
 /* Queues one message; false when the worker cannot be reached any more. */
 bool worker_send(struct worker *, const struct ipc_params *);
-/* After run.begin, which announced them: has the secrets of the run given. */
-void worker_give_secrets(struct worker *, const struct ulid *run);
+/*
+ * After run.begin, which announced them: has the secrets of the run given,
+ * those its caller sent and the stored ones of these names, a NUL behind each.
+ * One that cannot be had ends the run.
+ */
+void worker_give_secrets(
+    struct worker *, const struct run_record *, const struct buf *names);
 /* After run.begin was sent: messages of a run are permitted from here on. */
 void worker_set_running(struct worker *);
 /*

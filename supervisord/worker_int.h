@@ -133,6 +133,8 @@ void worker_again(struct worker *);
 /* Orders what kills the worker: itself in a kept cell, else the whole cell. */
 void cell_end_worker(struct worker *);
 void cell_kill(struct cell *);
+/* Of the link; ctx is a cell. */
+void worker_on_secret_missing(void *ctx, const struct launch_missing *);
 /* The worker is being freed: neither its cell nor a list knows it then. */
 void cell_let_go(struct worker *);
 

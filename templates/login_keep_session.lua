@@ -22,7 +22,8 @@ local template = {
 		.. "sessionId to later runs and they are signed in, too. The "
 		.. "fields are found by themselves, or by CSS selectors, or "
 		.. "by what they are called. Name and password are kept in "
-		.. "memory only and appear nowhere.",
+		.. "memory only and appear nowhere; {\"secretRef\":NAME} in "
+		.. "their place names a stored secret.",
 	inputs = kit.object({
 		startUrl = kit.url("The page with the login."),
 		credentials = kit.object({

@@ -14,6 +14,8 @@
 #include <lauxlib.h>
 
 #include "common/buf.h"
+#include "common/secretname.h"
+#include "json/schema.h"
 #include "json/tape.h"
 #include "model/limits.h"
 #include "workerd/lua_json.h"
@@ -33,6 +35,7 @@ struct secrets {
 	struct {
 		size_t at;
 		size_t len;
+		char name[SECRETNAME_BYTES]; /* of a stored one, else "" */
 	} value[LIMIT_SECRETS];
 };
 
@@ -68,16 +71,17 @@ secrets_free(struct secrets **secrets)
 	free(s);
 }
 
+/* What the caller sent: a JSON array of strings. */
 static bool
-secrets_split(struct secrets *s)
+split_sent(struct secrets *s, size_t len)
 {
 	struct json_limits limits = { LIMIT_SECRETS_BYTES, 1 };
 	struct json_doc *doc = NULL;
 	struct json_iter it;
 	bool good;
 
-	good = json_parse(s->document.data, s->document.len, &limits,
-		   JSON_BORROW, &doc, NULL) &&
+	good = json_parse(
+		   s->document.data, len, &limits, JSON_BORROW, &doc, NULL) &&
 	    json_is_array(json_root(doc)) &&
 	    json_len(json_root(doc)) <= LIMIT_SECRETS;
 	for (it = json_iter(json_root(doc)); good && json_iter_next(&it);) {
@@ -88,6 +92,55 @@ secrets_split(struct secrets *s)
 		s->count += good;
 	}
 	json_doc_free(&doc);
+	return good;
+}
+
+/* A file that people write ends with a newline: it is no part of the value. */
+static size_t
+without_newline(const uint8_t *bytes, size_t len)
+{
+	return len > 0 && bytes[len - 1] == '\n' ? len - 1 : len;
+}
+
+/* One that is stored: NUL, name, NUL, its length in four bytes, its bytes. */
+static bool
+split_stored(struct secrets *s, size_t *at)
+{
+	const uint8_t *p = s->document.data + *at, *end;
+	size_t left = s->document.len - *at, len = 0, name;
+
+	end = left == 0 ? NULL : memchr(p + 1, '\0', left - 1);
+	if (end == NULL || *p != '\0' || s->count == LIMIT_SECRETS)
+		return false;
+	name = (size_t)(end - p); /* with its NUL */
+	if (name > SECRETNAME_BYTES || left - 1 - name < 4)
+		return false;
+	for (int i = 0; i < 4; i++)
+		len |= (size_t)end[1 + i] << (8 * i);
+	if (left - 1 - name - 4 < len)
+		return false;
+	*at += 1 + name + 4 + len;
+	memcpy(s->value[s->count].name, p + 1, name);
+	len = without_newline(end + 5, len);
+	s->value[s->count].at = s->text.len;
+	s->value[s->count].len = len;
+	s->count++;
+	return buf_add(&s->text, end + 5, len) && buf_add(&s->text, "", 1);
+}
+
+static bool
+secrets_split(struct secrets *s)
+{
+	const uint8_t *end;
+	size_t at = s->document.len;
+	bool good;
+
+	end = at == 0 ? NULL : memchr(s->document.data, '\0', at);
+	if (end != NULL)
+		at = (size_t)(end - s->document.data);
+	good = s->document.len > 0 && (at == 0 || split_sent(s, at));
+	while (good && at < s->document.len)
+		good = split_stored(s, &at);
 	buf_clear(&s->document);
 	if (!good)
 		s->count = 0;
@@ -145,12 +198,11 @@ secret_open(lua_State *L)
 	lua_pop(L, 1);
 }
 
-/* The number of the secret that the table at index stands for, or -1. */
-static lua_Integer
-placeholder_index(lua_State *L, int index)
+/* The only member of the table at index, pushed; false, and nothing, else. */
+static bool
+push_only(lua_State *L, int index, const char *name)
 {
-	lua_Integer n = -1;
-	int is_int = 0, members = 0;
+	int members = 0;
 
 	lua_pushnil(L);
 	while (lua_next(L, index) != 0) {
@@ -158,13 +210,42 @@ placeholder_index(lua_State *L, int index)
 		members++;
 	}
 	if (members != 1)
-		return -1;
-	lua_pushliteral(L, SECRET_MEMBER);
+		return false;
+	lua_pushstring(L, name);
 	lua_rawget(L, index);
+	return true;
+}
+
+/* The number of the secret that the table at index stands for, or -1. */
+static lua_Integer
+placeholder_index(lua_State *L, int index)
+{
+	lua_Integer n = -1;
+	int is_int = 0;
+
+	if (!push_only(L, index, SECRET_MEMBER))
+		return -1;
 	if (lua_type(L, -1) == LUA_TNUMBER)
 		n = lua_tointegerx(L, -1, &is_int);
 	lua_pop(L, 1);
 	return is_int ? n : -1;
+}
+
+/* The same for a stored one. What has another name is a value like others. */
+static lua_Integer
+ref_index(lua_State *L, int index, const struct secrets *s)
+{
+	lua_Integer n = -1;
+	const char *name;
+
+	if (!push_only(L, index, SCHEMA_SECRET_REF))
+		return -1;
+	name = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
+	for (size_t i = 0; name[0] != '\0' && n == -1 && i < s->count; i++)
+		if (strcmp(s->value[i].name, name) == 0)
+			n = (lua_Integer)i;
+	lua_pop(L, 1);
+	return n;
 }
 
 static void
@@ -193,6 +274,8 @@ secret_place(lua_State *L, const struct secrets *owner)
 	while (lua_next(L, table) != 0) {
 		if (lua_istable(L, -1)) {
 			n = placeholder_index(L, lua_gettop(L));
+			if (n < 0)
+				n = ref_index(L, lua_gettop(L), owner);
 			if (n >= 0) {
 				/* Assigning to a key that is there is safe. */
 				lua_pushvalue(L, -2);

@@ -30,7 +30,8 @@ struct secrets *secrets_new(void);
 void secrets_free(struct secrets **);
 /*
  * Reads what is in the (non-blocking) pipe; up to its end, which completes
- * them: one JSON array of strings. Not to be called again after that.
+ * them: one JSON array of strings, which may be missing, and stored secrets, as
+ * launcher/secrets.h says. Not to be called again after that.
  */
 enum secrets_status secrets_read(struct secrets *, int fd);
 size_t secrets_count(const struct secrets *);
@@ -42,7 +43,7 @@ const char *secrets_value(const struct secrets *, size_t i, size_t *ret_len);
 /* Makes the metatable; once per state. */
 void secret_open(lua_State *);
 /*
- * Puts secrets in place of every table {secret=N} inside the table on top of
+ * Puts secrets in place of every table {secret=N} and {secretRef=name} inside the table on top of
  * the stack. Raises when there is no secret of that number. The values are
  * borrowed as long as the state lives.
  */

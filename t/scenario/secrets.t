@@ -8,6 +8,7 @@ no warnings 'portable';
 use BrowserTask::Harness;
 use BrowserTask::Scenario;
 use File::Find ();
+use File::Temp ();
 use IO::Socket::INET;
 use JSON::PP ();
 use MIME::Base64 qw(encode_base64);
@@ -336,8 +337,10 @@ sub test_refusals {
 	is($message->({ password => $short }), '/inputs/login/password: the'
 	    . ' value is secret, and not as the schema wants it',
 	    'nor is its length told');
-	like($message->({ password => { secretRef => 'x' } }),
-	    qr/secretRef/, 'a reference is refused');
+	like($message->({ password => { secretRef => '../x' } }),
+	    qr/secretRef names no stored secret/, 'so is what is no name');
+	like(submit($c, { secretRef => 'x' }, 'end')->{message},
+	    qr/unknown field "secretRef"/, 'and one where no secret belongs');
 	like(call($c, 'run.submit', { templateId => $template, inputs => {
 		url => { secret => 0 }, login => $login } })->{message},
 	    qr/stands for a secret value/, 'so is a made-up placeholder');
@@ -395,6 +398,111 @@ sub test_restart {
 	is($i->stop, 0, 'stop');
 }
 
+# ---- stored ones ----
+
+# browsertaskctl secret, as the instance's user.
+sub secret {
+	my ($i, $dir, $value, @args) = @_;
+	my $pid = open(my $to, '|-') // die "fork: $!\n";
+
+	if ($pid == 0) {
+		$i->become;
+		open(STDERR, '>', '/dev/null');
+		exec "$build/ctl/browsertaskctl", 'secret', @args, '--dir', $dir
+		    or POSIX::_exit(127);
+	}
+	local $SIG{PIPE} = 'IGNORE';
+	print $to $value;
+	close $to;
+	return $? >> 8;
+}
+
+# The three of a login, stored; what inputs name them by.
+sub store {
+	my ($i, $dir, $login) = @_;
+
+	for my $name (sort keys %$login) {
+		my $value = $login->{$name};
+		utf8::encode($value);
+		secret($i, $dir, "$value\n", 'add', "site.$name") == 0
+		    or diag "$name was not stored";
+	}
+	return { map { $_ => { secretRef => "site.$_" } } keys %$login };
+}
+
+sub stored_ends {
+	my ($c, $run, $name) = @_;
+	ended($c, $run);
+	my $r = all_of($c, $run)->{run};
+
+	is($r->{status}, 'succeeded', $name) or diag explain $r;
+	is($r->{result}{info}{title}, 'Hello [secret]', "$name: the page got it");
+}
+
+sub missing {
+	my ($c, $login, $why, $name) = @_;
+	my $run = submit($c, $login, 'end')->{runId};
+	ended($c, $run);
+	my $error = all_of($c, $run)->{run}{error};
+
+	error_is($error, 'EXECUTION_ERROR', 'SECRET_MISSING', $name);
+	like($error->{message}, $why, "$name: why");
+	like($error->{recoverHint}, qr/browsertaskctl secret add/,
+	    "$name: what to do");
+}
+
+sub test_stored {
+	my ($mode) = @_;
+	my $dir = File::Temp::tempdir(CLEANUP => 1) . '/secrets';
+	chmod 0755, $dir =~ s{/secrets$}{}r;
+	my $i = instance($mode, "secretsDir=$dir", 'maxConcurrentRuns=1');
+	my $uid = $mode eq 'user' && $> == 0 ? BrowserTask::Harness::PLAIN_UID
+	    : $>;
+	chown $uid, -1, $dir =~ s{/secrets$}{}r;
+	my $c = client($i);
+	my $login = secrets();
+	my $refs = store($i, $dir, $login);
+
+	stored_ends($c, submit($c, $refs, 'end')->{runId}, 'stored secrets');
+	stored_ends($c, submit($c, { %{ secrets() }, password =>
+		$refs->{password} }, 'end')->{runId}, 'one stored, two sent');
+	no_trace($i, 'stored');
+	like(join("\n", map { "$_->{action} $_->{detail}" } @{
+		BrowserTask::Client->new($i->admin_sock)->call('audit.list', {
+		action => 'secret.use' })->{rows} // [] }),
+	    qr/^secret\.use site\.user$/m, 'the audit log names what was used');
+	my ($code, $out) = $i->ctl('secret', 'list', '--dir', $dir);
+	is($code, 0, 'they can be listed');
+	like($out, qr/^site\.password +everybody +\d{4}-/m, 'by name');
+	is(scalar(found_in($out, 'list')), 0, 'without a value');
+
+	missing($c, { %$refs, pin => { secretRef => 'site.pim' } },
+	    qr/"site\.pim": there is none of that name/, 'one there is not');
+	chmod 0640, "$dir/site.pin";
+	missing($c, $refs, qr/only its owner may read/, 'one others may read');
+	is(secret($i, $dir, '', 'remove', 'site.pin'), 0, 'one is removed');
+	is(secret($i, $dir, '', 'remove', 'site.pin'), 4, 'once');
+	missing($c, $refs, qr/there is none/, 'one that was removed');
+	is(secret($i, $dir, "$login->{pin}\n", 'add', 'site.pin',
+		'--for', '4242'), 0, 'it is stored for somebody else');
+	missing($c, $refs, qr/there is none/, 'one of another user');
+	is(secret($i, $dir, "$login->{pin}\n", 'add', 'site.pin',
+		'--for', $>), 0, 'it is stored for this user');
+	stored_ends($c, submit($c, $refs, 'end')->{runId}, 'an own one');
+	is(secret($i, $dir, '', 'add', 'site.pin'), 1, 'no value, no secret');
+	is(secret($i, $dir, 'x', 'add', '../pin'), 2, 'a path is no name');
+
+	my $running = hanging($c);
+	my $queued = submit($c, $refs, 'end')->{runId};
+	my ($p) = grep { $_->{cmd} =~ /^supervisord\b/ } tree($i->{pid});
+	kill 'KILL', $p->{pid};
+	$c = wait_until(20, sub { eval { client($i) } });
+	ended($c, $running);
+	stored_ends($c, $queued, 'queued at a restart');
+	no_trace($i, 'stored, at the end');
+	is($i->stop, 0, 'stop');
+}
+
 for my $mode (modes()) {
 	my $i = instance($mode);
 	my $c = client($i);
@@ -405,6 +513,7 @@ for my $mode (modes()) {
 	}
 	is($i->stop, 0, "$mode: stop");
 	subtest "$mode: restart" => sub { test_restart($mode) };
+	subtest "$mode: stored" => sub { test_stored($mode) };
 }
 kill 'KILL', $site;
 waitpid $site, 0;

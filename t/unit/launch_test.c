@@ -36,6 +36,8 @@ static const enum launch_link first_link[LAUNCH__MAX] = {
 	[LAUNCH_SECRET_DROP] = LAUNCH_FROM_SUPERVISORD,
 	[LAUNCH_SECRET_GIVE] = LAUNCH_FROM_SUPERVISORD,
 	[LAUNCH_SECRET_FEED] = LAUNCH_TO_CELL,
+	[LAUNCH_SECRET_REF] = LAUNCH_FROM_SUPERVISORD,
+	[LAUNCH_SECRET_MISSING] = LAUNCH_TO_SUPERVISORD,
 	[LAUNCH_LISTENER] = LAUNCH_FROM_CELL,
 	[LAUNCH_EGRESS] = LAUNCH_TO_SUPERVISORD,
 	[LAUNCH_EGRESS_DOWN] = LAUNCH_TO_SUPERVISORD,
@@ -70,6 +72,7 @@ static const bool no_cell[LAUNCH__MAX] = {
 	[LAUNCH_SECRET] = true,
 	[LAUNCH_SECRET_DROP] = true,
 	[LAUNCH_SECRET_FEED] = true,
+	[LAUNCH_SECRET_REF] = true,
 	[LAUNCH_EGRESS] = true,
 	[LAUNCH_EGRESS_DOWN] = true,
 	[LAUNCH_EGRESS_LINK] = true,
@@ -95,6 +98,10 @@ init_good(struct launch_msg *m, enum launch_type type)
 	init_limited(m, type, no_cell[type] ? 0 : 7);
 	if (type == LAUNCH_FORGET || type == LAUNCH_KNOWN)
 		strlcpy(m->u.profile.name, "p", sizeof(m->u.profile.name));
+	if (type == LAUNCH_SECRET_REF)
+		strlcpy(m->u.ref.name, "s", sizeof(m->u.ref.name));
+	if (type == LAUNCH_SECRET_MISSING)
+		strlcpy(m->u.missing.name, "s", sizeof(m->u.missing.name));
 }
 
 static void
@@ -375,6 +382,25 @@ test_kept_fields(void)
 	    deliver_msg(&m, LAUNCH_FROM_SUPERVISORD), EPROTO, "endless name");
 }
 
+static void
+test_secret_names(void)
+{
+	static const char *const bad[] = { "", ".x", "-x", "1x", "a/b", "../x",
+		"a b", "\xc3\xa9" };
+	struct launch_msg m;
+
+	init_good(&m, LAUNCH_SECRET_REF);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		strlcpy(m.u.ref.name, bad[i], sizeof(m.u.ref.name));
+		is_int(
+		    deliver_msg(&m, LAUNCH_FROM_SUPERVISORD), EPROTO, bad[i]);
+	}
+	memset(m.u.ref.name, 'x', sizeof(m.u.ref.name));
+	is_int(deliver_msg(&m, LAUNCH_FROM_SUPERVISORD), EPROTO, "endless");
+	m.u.ref.name[sizeof(m.u.ref.name) - 1] = '\0';
+	is_int(deliver_msg(&m, LAUNCH_FROM_SUPERVISORD), 0, "the longest");
+}
+
 static unsigned int
 next_random(void)
 {
@@ -412,6 +438,12 @@ fields_good(const struct launch_msg *m)
 	case LAUNCH_KNOWN:
 		return m->u.profile.name[0] != '\0' &&
 		    memchr(m->u.profile.name, 0, LAUNCH_PROFILE_BYTES) != NULL;
+	case LAUNCH_SECRET_REF:
+		return m->u.ref.name[0] != '\0' &&
+		    memchr(m->u.ref.name, 0, SECRETNAME_BYTES) != NULL;
+	case LAUNCH_SECRET_MISSING:
+		return m->u.missing.name[0] != '\0' &&
+		    memchr(m->u.missing.name, 0, SECRETNAME_BYTES) != NULL;
 	case LAUNCH_WORKER:
 		return memchr(m->u.worker.name, 0, LAUNCH_NAME_BYTES) != NULL;
 	default:
@@ -490,6 +522,7 @@ main(void)
 	test_limits();
 	test_other_fields();
 	test_kept_fields();
+	test_secret_names();
 	test_garbage();
 	test_ends();
 	is_int(count_fds(), before, "no descriptor leaked");

@@ -1,6 +1,8 @@
 /* What the launcher keeps as the secrets of a run, and what not. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -24,30 +26,100 @@ sealed(int seals)
 	return fd;
 }
 
+/* What a worker of the run would read: "(none)", or the text with NULs as |. */
+static const char *
+given(struct secrets *s, const struct ulid *run)
+{
+	static char text[256];
+	struct launch_missing missing;
+	int fd = secrets_take(s, run, &missing);
+	ssize_t n;
+
+	if (missing.name[0] != '\0') {
+		snprintf(text, sizeof(text), "%s %s", missing.name,
+		    strerror(missing.error));
+		return fd == -1 ? text : "both";
+	}
+	if (fd == -1)
+		return "(none)";
+	n = pread(fd, text, sizeof(text) - 1, 0);
+	if (n == -1 || write(fd, "x", 1) != -1)
+		n = 0;
+	close(fd);
+	text[n] = '\0';
+	for (ssize_t i = 0; i < n; i++)
+		if (text[i] == '\0')
+			text[i] = '|';
+	return text;
+}
+
+static void
+add(struct secrets *s, const struct ulid *run, const char *name,
+    const char *value, int error)
+{
+	struct launch_secret_ref ref = { .run = *run };
+	int fd = memfd_create("value", MFD_CLOEXEC);
+
+	strlcpy(ref.name, name, sizeof(ref.name));
+	if (write(fd, value, strlen(value)) == -1)
+		error = errno;
+	secrets_add(s, &ref, fd, (off_t)strlen(value), error);
+	close(fd);
+}
+
+static void
+test_kept(struct secrets *s, const struct ulid *a, const struct ulid *b)
+{
+	int fd = sealed(NEEDED), p[2];
+
+	is_int(secrets_keep(s, a, fd), 0, "sealed bytes are kept");
+	is_str(given(s, a), "[]", "and given");
+	is_str(given(s, a), "[]", "again to a further worker");
+	is_str(given(s, b), "(none)", "for their run only");
+	fd = sealed(NEEDED | F_SEAL_FUTURE_WRITE);
+	is_int(secrets_keep(s, b, fd), 0,
+	    "so are those with a seal more, which a system may add");
+	is_int(secrets_keep(s, b, sealed(F_SEAL_GROW)), EPROTO,
+	    "what can be changed is refused");
+	is_int(secrets_keep(s, b, sealed(0)), EPROTO, "so is what has none");
+	is_int(pipe(p), 0, "a pipe");
+	is_int(secrets_keep(s, b, p[0]), EPROTO, "is none at all");
+	close(p[1]);
+	is_str(given(s, b), "[]", "what was kept stays");
+	secrets_drop(s, b);
+	is_str(given(s, b), "(none)", "until it is dropped");
+	is_int(fcntl(fd, F_GETFD), -1, "and closed");
+}
+
+static void
+test_stored(struct secrets *s, const struct ulid *a, const struct ulid *b)
+{
+	add(s, b, "one", "first", 0);
+	add(s, b, "two", "", 0);
+	is_str(given(s, b), "|one|\005|||first|two|||||",
+	    "stored ones, with names and lengths");
+	is_str(given(s, b), "(none)", "are given once");
+	add(s, a, "one", "first", 0);
+	is_str(given(s, a), "[]|one|\005|||first", "behind what was kept");
+	add(s, a, "one", "first", 0);
+	add(s, b, "two", "second", 0);
+	is_str(given(s, a), "[]", "another run's never");
+	is_str(given(s, b), "|two|\006|||second", "each to its own");
+	add(s, b, "one", "first", 0);
+	add(s, b, "two", "", ENOENT);
+	add(s, b, "three", "third", EPERM);
+	is_str(given(s, b), "two No such file or directory",
+	    "the first that is missing is named, and nothing given");
+}
+
 int
 main(void)
 {
 	const struct ulid a = { { 1 } }, b = { { 2 } };
 	struct secrets *s = secrets_new();
-	int fd = sealed(NEEDED), p[2];
 
-	is_int(secrets_keep(s, &a, fd), 0, "sealed bytes are kept");
-	is_int(secrets_find(s, &a), fd, "and found");
-	is_int(secrets_find(s, &b), -1, "for their run only");
-	fd = sealed(NEEDED | F_SEAL_FUTURE_WRITE);
-	is_int(secrets_keep(s, &b, fd), 0,
-	    "so are those with a seal more, which a system may add");
-	is_int(secrets_find(s, &b), fd, "and found");
-	is_int(secrets_keep(s, &b, sealed(F_SEAL_GROW)), EPROTO,
-	    "what can be changed is refused");
-	is_int(secrets_keep(s, &b, sealed(0)), EPROTO, "so is what has none");
-	is_int(pipe(p), 0, "a pipe");
-	is_int(secrets_keep(s, &b, p[0]), EPROTO, "is none at all");
-	close(p[1]);
-	is_int(secrets_find(s, &b), fd, "what was kept stays");
-	secrets_drop(s, &b);
-	is_int(secrets_find(s, &b), -1, "until it is dropped");
-	is_int(fcntl(fd, F_GETFD), -1, "and closed");
+	test_kept(s, &a, &b);
+	test_stored(s, &a, &b);
 	secrets_free(&s);
 	return done_testing();
 }

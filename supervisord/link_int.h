@@ -1,0 +1,28 @@
+/* link_int: what the two files of link share, and nobody else. */
+#ifndef SUPERVISORD_LINK_INT_H
+#define SUPERVISORD_LINK_INT_H
+
+#include <sys/queue.h>
+
+#include "supervisord/link.h"
+
+struct link_cell;
+
+struct order {
+	STAILQ_ENTRY(order) entry;
+	struct launch_msg msg;
+	int fd; /* goes with it, or -1 */
+};
+
+/* Gives up the link, and tells so. */
+void link_break(struct link *, const char *why);
+struct link_cell *link_find(struct link *, uint32_t cell_id);
+/* Queues a copy; NULL when it cannot be sent, nor ever will. */
+struct order *link_order(struct link *, const struct launch_msg *);
+/* The same for one that has nothing but a type; a failure is logged. */
+void link_order_simple(struct link *, enum launch_type, uint32_t cell_id);
+/* That of its profile. */
+void link_session_name(
+    const struct ulid *session, char ret_name[LAUNCH_PROFILE_BYTES]);
+
+#endif

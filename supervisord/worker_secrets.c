@@ -1,0 +1,62 @@
+/*
+ * The secrets of a run on their way to its worker. supervisord knows names
+ * only: the launcher holds what callers sent and opens what is stored.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "supervisord/auditlog.h"
+#include "supervisord/link.h"
+#include "supervisord/sup.h"
+#include "supervisord/worker_int.h"
+
+void
+worker_give_secrets(
+    struct worker *w, const struct run_record *rec, const struct buf *names)
+{
+	const char *name = (const char *)names->data;
+	const char *end = name + names->len;
+
+	for (; name < end; name += strlen(name) + 1) {
+		link_secret_ref(w->sup->link, &rec->id, rec->uid, name);
+		auditlog_tell(w->sup, (int64_t)rec->uid, AUDIT_SECRET_USE,
+		    &rec->id, "%s", name);
+	}
+	link_secret_give(w->sup->link, w->cell_id, &rec->id);
+}
+
+static const char *
+why_missing(int error)
+{
+	switch (error) {
+	case ENOENT:
+		return "there is none of that name for this user";
+	case EPERM:
+		return "its file is not safe: only its owner may read and "
+		       "write it";
+	case EFBIG:
+		return "it is too long";
+	case EINVAL:
+		return "it is empty, or no file";
+	default:
+		return strerror(error);
+	}
+}
+
+void
+worker_on_secret_missing(void *ctx, const struct launch_missing *m)
+{
+	struct cell *c = ctx;
+	struct worker *w = c->worker;
+	char text[sizeof(w->end.text)];
+
+	if (w == NULL)
+		return;
+	snprintf(text, sizeof(text), "the stored secret \"%.32s\": %s", m->name,
+	    why_missing(m->error));
+	log_warn("%s: %s", w->name, text);
+	worker_kill(w, ERR_SECRET_MISSING, text);
+}
