@@ -180,7 +180,8 @@ conn_go_upstream(struct conn *c)
 		dial_end(c->dial);
 		return;
 	}
-	c->lookup = resolver_lookup(e->resolver, h->name, conn_on_upstream, c);
+	c->lookup = resolver_lookup(
+	    e->resolver, c->cell->id, h->name, conn_on_upstream, c);
 	if (c->lookup == NULL)
 		conn_refuse(c, EGRESS_LIMIT, NULL, "no memory");
 }
@@ -253,7 +254,8 @@ conn_find(struct conn *c)
 		conn_on_addresses(c, local, 2, true, RESOLVE_OK);
 		return;
 	}
-	c->lookup = resolver_lookup(e->resolver, h->name, conn_on_addresses, c);
+	c->lookup = resolver_lookup(
+	    e->resolver, c->cell->id, h->name, conn_on_addresses, c);
 	if (c->lookup == NULL)
 		conn_refuse(c, EGRESS_LIMIT, NULL, "no memory");
 }

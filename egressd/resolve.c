@@ -53,6 +53,7 @@ struct half {
 struct lookup {
 	LIST_ENTRY(lookup) link;
 	struct resolver *resolver;
+	uint32_t owner;
 	resolve_fn fn; /* NULL: cancelled */
 	void *arg;
 	struct event *kick;           /* something is to be told */
@@ -261,9 +262,29 @@ on_answer(void *arg, int status, int timeouts, struct ares_addrinfo *answer)
 	event_add(l->kick, h->v6 || l->halves[0].answered ? &now : &delay);
 }
 
-struct lookup *
-resolver_lookup(struct resolver *r, const char *name, resolve_fn fn, void *arg)
+/*
+ * A page may ask for names that nobody answers for and not wait for the end of
+ * it: that must not take all places, also those of other runs.
+ */
+static bool
+resolver_is_full(const struct resolver *r, uint32_t owner)
 {
+	const struct lookup *l;
+	size_t own = 0;
+
+	if (r->nlookups >= RESOLVE_LOOKUPS_MAX)
+		return true;
+	LIST_FOREACH(l, &r->lookups, link)
+		if (l->owner == owner && ++own == RESOLVE_EACH_MAX)
+			return true;
+	return false;
+}
+
+struct lookup *
+resolver_lookup(struct resolver *r, uint32_t owner, const char *name,
+    resolve_fn fn, void *arg)
+{
+	bool full = resolver_is_full(r, owner);
 	struct ares_addrinfo_hints hints = { .ai_flags = ARES_AI_NOSORT,
 		.ai_socktype = SOCK_STREAM };
 	struct lookup *l = calloc(1, sizeof(*l));
@@ -271,6 +292,7 @@ resolver_lookup(struct resolver *r, const char *name, resolve_fn fn, void *arg)
 	if (l == NULL)
 		return NULL;
 	l->resolver = r;
+	l->owner = owner;
 	l->fn = fn;
 	l->arg = arg;
 	l->kick = evtimer_new(r->base, on_kick, l);
@@ -283,7 +305,7 @@ resolver_lookup(struct resolver *r, const char *name, resolve_fn fn, void *arg)
 	for (int i = 0; i < FAMILIES; i++) {
 		l->halves[i].lookup = l;
 		l->halves[i].v6 = i == 0;
-		if (r->nlookups > RESOLVE_LOOKUPS_MAX) {
+		if (full) {
 			l->halves[i].answered = true;
 			l->halves[i].status = RESOLVE_TOO_MANY;
 			event_active(l->kick, EV_TIMEOUT, 1);

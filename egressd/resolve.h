@@ -6,11 +6,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "model/domains.h"
 
 #define RESOLVE_MAX         16   /* addresses taken of one answer */
 #define RESOLVE_LOOKUPS_MAX 4096 /* at a time */
+#define RESOLVE_EACH_MAX    256  /* of those, for one who asks */
 
 struct event_base;
 struct resolver;
@@ -42,9 +44,12 @@ resolver_new(struct event_base *, const char *servers, const char **ret_why);
 void resolver_free(struct resolver **);
 /* As resolver_free(), but when all lookups have ended. NULL is accepted. */
 void resolver_retire(struct resolver **);
-/* NULL without memory. The name is a host_read() name. */
-struct lookup *
-resolver_lookup(struct resolver *, const char *name, resolve_fn, void *arg);
+/*
+ * NULL without memory. The name is a host_read() name. owner is who asks: what
+ * it has cancelled counts as its own until the name servers have answered.
+ */
+struct lookup *resolver_lookup(
+    struct resolver *, uint32_t owner, const char *name, resolve_fn, void *arg);
 /* Its function is not called any more. */
 void lookup_cancel(struct lookup **);
 

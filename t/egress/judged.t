@@ -163,6 +163,23 @@ for my $name (qw(silent garbage)) {
 	like(told("$name.example"), qr/ $port - dns /, 'told');
 }
 
+# Names that nobody answers for, asked for and given up: a run has only so many
+# questions under way, and the others' are answered.
+$e->cell(3);
+ok($e->bind(3, 'run_s', connections => 8), 'a run that floods name servers');
+for (1 .. 256) {
+	my $sock = $e->connect(3);
+	syswrite $sock, "\5\1\0";
+	exactly($sock, 2);
+	syswrite $sock, BrowserTask::Egress::request('silent.example', $port);
+	close $sock;
+}
+my (undef, $flooded) = $e->ask(3, 'good.example', $port);
+is($flooded, 1, 'its share of questions is used up');
+like($e->expect(qr/^report 3 run_s good/), qr/ limit too many lookups$/, 'told');
+is(reached($good, 'good.example', $port), 'reached', 'another run goes on');
+$e->say('gone 3');
+
 # Lists of the run.
 ok($e->bind(1, 'run_b', trust => 'local', allowed => '*.example,10.9.0.0/16',
     forbidden => "chain.example,@{[METADATA]},*:1"), 'a run with lists');
