@@ -93,7 +93,7 @@ meter_add_processes(struct proc_use *sum)
 	return true;
 }
 
-/* Of a file system in memory: what lies in it. */
+/* Of a file system in memory: what lies in it. Of a disk it would be all. */
 static uint64_t
 place_bytes(const char *path)
 {
@@ -127,29 +127,22 @@ disk_bytes(const struct launch_start *s)
 	return bytes;
 }
 
-/* Whether the profile is on a disk. */
-static bool
-meter_is_kept(const struct meter *m)
-{
-	return (m->start->flags & SPAWN_KEEP) != 0;
-}
-
 static void
 meter_measure(struct meter *m)
 {
 	uint64_t tick = (uint64_t)sysconf(_SC_CLK_TCK);
 	struct proc_use sum = { 0 };
 	uint64_t memory, cpu_ms;
-	bool kept = meter_is_kept(m);
+	bool in_memory = m->start->in_memory != 0;
 
 	if (!meter_add_processes(&sum))
 		return;
-	if (!kept)
+	if (in_memory)
 		m->stored = place_bytes(m->start->profile_dir);
 	else if (m->looks % TREE_LOOKS == 0)
 		m->stored = disk_bytes(m->start);
 	memory = sum.memory + place_bytes("/tmp") + place_bytes("/dev/shm") +
-	    (kept ? 0 : m->stored);
+	    (in_memory ? m->stored : 0);
 	cpu_ms = sum.ticks * 1000 / tick;
 	m->cpu_ms = MAX(m->cpu_ms, cpu_ms);
 	m->now.memory = memory;
@@ -186,7 +179,7 @@ meter_look(struct meter *m, int64_t now_ms, struct launch_breach *ret_breach)
 	busy = m->now.memory > l->memory / 2 ||
 	    m->now.memory > before + l->memory / 16 ||
 	    m->now.processes > l->processes / 2 ||
-	    (!meter_is_kept(m) && m->stored > l->profile / 2);
+	    (m->start->in_memory && m->stored > l->profile / 2);
 	m->due_ms = now_ms + (busy ? FAST_MS : SLOW_MS);
 	return (!m->start->grouped &&
 		   (breach(ret_breach, LAUNCH_OVER_MEMORY, l->memory,

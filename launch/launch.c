@@ -204,7 +204,7 @@ check_start(const struct launch_msg *m)
 	const struct launch_start *s = &m->u.start;
 
 	return check_flags(s->flags) && s->browser < LAUNCH_BROWSER__MAX &&
-	    s->change_ids <= 1 && s->grouped <= 1 &&
+	    s->change_ids <= 1 && s->grouped <= 1 && s->in_memory <= 1 &&
 	    s->waived < UINT32_C(1) << PROTECTION__MAX &&
 	    check_limits(&s->limits) &&
 	    terminated(s->profile_dir, sizeof(s->profile_dir));

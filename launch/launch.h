@@ -321,8 +321,10 @@ struct launch_start {
 	uint32_t browser_uid; /* uid and gid of the browser */
 	char profile_dir[LAUNCH_PATH_BYTES];
 	struct launch_limits limits;
-	uint32_t grouped; /* 1: a control group bounds memory and processes */
-	uint32_t waived;  /* bits of enum protection: it does without them */
+	uint32_t grouped;   /* 1: a control group bounds memory and processes */
+	uint32_t waived;    /* bits of enum protection: it does without them */
+	uint32_t in_memory; /* 1: the profile is a file system of its own */
+	uint32_t pad;
 };
 
 /* A setting that was changed while the service runs. */

@@ -126,6 +126,7 @@ start_fill(const struct spawn_env *env, const struct launch_spawn *spawn,
 	s->limits = spawn->limits;
 	s->grouped = cell->group.dir != -1;
 	s->waived = env->waived;
+	s->in_memory = spawn->profile[0] == '\0';
 	if (cell->browser != LAUNCH_BROWSER_NONE)
 		strlcpy(s->profile_dir, COMPARTMENT_PROFILE,
 		    sizeof(s->profile_dir));

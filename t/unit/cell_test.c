@@ -263,6 +263,29 @@ test_meter(void)
 	is_int(meter_wait(&m, 60000), -1, "never without a browser");
 }
 
+/* A profile that has no file system of its own is not the disk it is on. */
+static void
+test_stored(void)
+{
+	char dir[] = "/tmp/bt-stored-XXXXXX";
+	struct launch_start start = { .flags = SPAWN_BROWSER,
+		.limits = { INT64_MAX, INT64_MAX, 0, UINT32_MAX, 0 } };
+	struct launch_breach over = { 0 };
+	struct meter m;
+
+	if (mkdtemp(dir) == NULL)
+		abort();
+	strlcpy(start.profile_dir, dir, sizeof(start.profile_dir));
+	meter_init(&m, &start, 5000);
+	ok(!meter_look(&m, 6000, &over) && m.stored == 0, "an empty profile");
+	rmdir(dir);
+	strlcpy(start.profile_dir, "/proc", sizeof(start.profile_dir));
+	start.in_memory = 1;
+	meter_init(&m, &start, 5000);
+	ok(!meter_look(&m, 6000, &over) && m.stored == 0,
+	    "one in memory is what its file system holds");
+}
+
 int
 main(void)
 {
@@ -273,5 +296,6 @@ main(void)
 	test_memory();
 	test_tree();
 	test_meter();
+	test_stored();
 	return done_testing();
 }

@@ -343,6 +343,9 @@ test_other_fields(void)
 	init_limited(&m, LAUNCH_START, 0);
 	m.u.start.grouped = 2;
 	is_int(deliver_msg(&m, LAUNCH_TO_CELL), EPROTO, "nor that");
+	init_limited(&m, LAUNCH_START, 0);
+	m.u.start.in_memory = 2;
+	is_int(deliver_msg(&m, LAUNCH_TO_CELL), EPROTO, "nor this");
 }
 
 static void
