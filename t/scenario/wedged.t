@@ -37,13 +37,16 @@ my @others = (
 	[ 'cell stopped', '/never-headers', 'cell' ],
 );
 
-# The run $name, in a state of its own; its pages have their own addresses.
+# The run $name, in a state of its own; its pages have their own addresses. No
+# navigation ends before the test does: a browser that is stopped would then be
+# found out, as it could not close the tab either.
 sub begin {
 	my ($c, $state, %options) = @_;
 	my ($name, $path, $stop) = @$state;
 	my $mark = ($path =~ /\?/ ? '&' : '?') . 'n=' . ++$asked;
 	my $r = batch($c, [ ($site->url("$path$mark")) x 300 ],
-		{ mode => 'async', %options }, concurrency => 2);
+		{ mode => 'async', %options }, concurrency => 2,
+		$stop ? (navigationTimeoutMs => 120_000) : ());
 
 	return { name => $name, id => $r->{runId}, stop => $stop,
 		path => "$path$mark", answer => $r };
