@@ -136,6 +136,19 @@ cells_close_conns(struct cells *t)
 		cell_close_conns(c);
 }
 
+void
+cells_rejudge(struct cells *t)
+{
+	struct conn *conn, *next;
+	struct cell *c;
+
+	LIST_FOREACH(c, &t->list, link)
+		for (conn = LIST_FIRST(&c->conns); conn != NULL; conn = next) {
+			next = conn_next(conn);
+			conn_rejudge(conn);
+		}
+}
+
 static void
 cell_release(struct cell *c)
 {

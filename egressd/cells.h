@@ -33,6 +33,8 @@ struct cells *cells_new(struct egress *);
 void cells_free(struct cells **);
 /* Closes all connections of all cells. */
 void cells_close_conns(struct cells *);
+/* A list of the service has changed: closes what it does not allow. */
+void cells_rejudge(struct cells *);
 /* The listener of a cell, which becomes the table's. */
 void cells_listen(struct cells *, uint32_t cell_id, int fd);
 /* The cell is no more. */

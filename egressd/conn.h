@@ -11,6 +11,8 @@
 void conn_start(struct cell *, int fd);
 /* Its cell has a run: what waits for one goes on. May end it. */
 void conn_bound(struct conn *);
+/* A list of the service has changed: ends it if it may not be any more. */
+void conn_rejudge(struct conn *);
 /* Ends it at once. */
 void conn_drop(struct conn *);
 /* The next one of the same cell, or NULL. */

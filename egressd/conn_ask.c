@@ -41,14 +41,44 @@ conn_relayed(void *arg)
 	conn_drop(c);
 }
 
+/* By the lists as they are now, not as they were when it began. */
+static bool
+conn_may(const struct conn *c, char ret_rule[JUDGE_RULE_BYTES])
+{
+	const struct host *h = &c->socks.host;
+	struct judge judge;
+
+	cell_judge(c->cell, &judge);
+	return judge_host(&judge, h, c->socks.port, ret_rule) &&
+	    judge_address(&judge, h, &c->target, c->socks.port, ret_rule);
+}
+
+void
+conn_rejudge(struct conn *c)
+{
+	char rule[JUDGE_RULE_BYTES];
+
+	if (c->state != CONN_RELAYING || conn_may(c, rule))
+		return;
+	cell_report(c->cell, c->socks.host.text, c->socks.port, &c->target,
+	    EGRESS_REFUSED, rule);
+	conn_drop(c);
+}
+
 /* The site is there: from now on bytes go both ways. */
 static void
 conn_grant(struct conn *c, int site)
 {
 	static const struct relay_ops ops = { conn_counted, conn_relayed };
 	uint8_t reply[SOCKS_REPLY_BYTES];
+	char rule[JUDGE_RULE_BYTES];
 	int fd = c->fd;
 
+	if (!conn_may(c, rule)) {
+		close(site);
+		conn_refuse(c, EGRESS_REFUSED, &c->target, rule);
+		return;
+	}
 	socks_reply(SOCKS_GRANTED, reply);
 	if (!conn_send(c, reply, sizeof(reply))) {
 		close(site);
@@ -98,6 +128,7 @@ conn_on_dialled(void *arg, int fd, const struct domain_address *address)
 	c->dial = NULL;
 	lookup_cancel(&c->lookup);
 	if (e->upstream == NULL) {
+		c->target = *address;
 		conn_grant(c, fd);
 		return;
 	}

@@ -37,10 +37,11 @@ struct conn {
 	struct dial *dial;
 	struct tunnel *tunnel; /* through the upstream proxy */
 	struct relay *relay;
-	size_t ngood;                 /* addresses that it may have */
-	struct domain_address target; /* the first of those, IPv4 rather */
-	struct domain_address bad;    /* the first that it may not */
-	char rule[JUDGE_RULE_BYTES];  /* why; "": none was refused */
+	size_t ngood; /* addresses that it may have */
+	/* The first of those, IPv4 rather; then the one that was reached. */
+	struct domain_address target;
+	struct domain_address bad;   /* the first that it may not */
+	char rule[JUDGE_RULE_BYTES]; /* why; "": none was refused */
 };
 
 struct egress *conn_egress(const struct conn *);

@@ -19,7 +19,7 @@
 #include "model/settings.h"
 
 static bool
-take_list(struct domain_list **list, const char *value)
+take_list(struct egress *e, struct domain_list **list, const char *value)
 {
 	char lines[SETTINGS_VALUE_BYTES], why[DOMAINS_WHY_BYTES];
 	struct domain_list *new = NULL;
@@ -31,19 +31,20 @@ take_list(struct domain_list **list, const char *value)
 	}
 	domain_list_free(list);
 	*list = new;
+	cells_rejudge(e->cells);
 	return true;
 }
 
 static bool
 take_allowed(struct egress *e, const char *value)
 {
-	return take_list(&e->allowed, value);
+	return take_list(e, &e->allowed, value);
 }
 
 static bool
 take_forbidden(struct egress *e, const char *value)
 {
-	return take_list(&e->forbidden, value);
+	return take_list(e, &e->forbidden, value);
 }
 
 static bool

@@ -4,6 +4,7 @@
 # listeners at all of these see nothing; and what is allowed is reached.
 use strict;
 use warnings;
+use IO::Select;
 use Test::More;
 use BrowserTask::Dns;
 use BrowserTask::Egress;
@@ -196,7 +197,17 @@ is((refused('metadata.example'))[0], 2, 'but never that of metadata');
 is(reached($forbidden[1], 'loop.example', $port), 'reached', 'the loopback');
 ok($e->bind(1, 'run_c', trust => 'local'), 'a run of this machine');
 is(reached($forbidden[1], 'localhost', $port), 'reached', 'localhost');
+my ($cut) = $e->ask(1, 'good.example', $port);
+my ($kept) = $e->ask(1, PUBLIC, $port);
+my @servers = map { scalar $good->accept } 1 .. 2;
 $e->say('setting forbiddenDomains good.example, *.bad.example');
+like($e->expect(qr/^report 1 run_c good/),
+    qr/refused setting forbiddenDomains good.example$/,
+    'a list that changes is told of what is open');
+is(sysread($cut, my $nothing, 1) // 0, 0, 'and ends it');
+ok(!IO::Select->new($kept)->can_read(0.2), 'but nothing else');
+close $kept;
+select undef, undef, undef, 1.1;
 is((refused('good.example'))[0], 2, 'a list of the service');
 like($e->expect(qr/^report 1 run_c good/),
     qr/refused setting forbiddenDomains good.example$/, 'told');
