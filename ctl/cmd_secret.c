@@ -281,7 +281,7 @@ secret_list(const struct ctl *ctl, const struct place *p)
 {
 	static const char *const titles[] = { "Name", "For", "Stored",
 		"~Note" };
-	struct listing l = { NULL };
+	struct listing l = { .table = NULL };
 	struct buf out;
 	int dir = place_open(p, false);
 

@@ -47,13 +47,16 @@ is_table(struct json_val v)
 	return json_is_array(v) && json_is_object(json_arr_get(v, 0));
 }
 
+/* A name that does not fit is cut. */
 static void
 name_add(char ret[NAME_BYTES], const char *prefix, struct json_val key)
 {
 	char *text = text_of(key);
 
-	snprintf(ret, NAME_BYTES, "%s%s%s", prefix,
-	    prefix[0] == '\0' ? "" : ".", text == NULL ? "" : text);
+	strlcpy(ret, prefix, NAME_BYTES);
+	if (prefix[0] != '\0')
+		strlcat(ret, ".", NAME_BYTES);
+	strlcat(ret, text == NULL ? "" : text, NAME_BYTES);
 	free(text);
 }
 
