@@ -400,6 +400,21 @@ try_packet(const char *a, const char *b)
 	return done_fd(socket(AF_PACKET, SOCK_RAW, 0));
 }
 
+/* Of a family of netlink: its number. */
+static int
+try_netlink(const char *family, const char *b)
+{
+	return done_fd(socket(AF_NETLINK, SOCK_RAW, number(family)));
+}
+
+static int
+try_pair(const char *family, const char *type)
+{
+	int fds[2];
+
+	return done(socketpair(number(family), number(type), 0, fds));
+}
+
 /* To the machine that this one is a guest of, or back to this one. */
 static int
 try_vsock(const char *cid, const char *port)
@@ -451,7 +466,9 @@ static const struct {
 	{ "mknod", try_mknod },
 	{ "mount", try_mount },
 	{ "mounttype", try_mount_type },
+	{ "netlink", try_netlink },
 	{ "packet", try_packet },
+	{ "pair", try_pair },
 	{ "pidfd", try_pidfd },
 	{ "pivot", try_pivot },
 	{ "priority", try_priority },

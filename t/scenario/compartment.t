@@ -238,6 +238,16 @@ sub test_sockets {
 	    '/run/systemd/private', '/var/run/docker.sock';
 	fails($t, "try $_") for qw(raw packet);
 	fails($t, "try vsock $_ 1") for 0 .. 2;
+	# Of netlink, routes alone: packet filters, IPsec and their like are open
+	# to who is root in a namespace of its own, and that is anybody.
+	for my $as (qw(try ns)) {
+		is(outcome($t, 1, "$as netlink $_"), 'EACCES',
+		    "$as netlink $_: EACCES") for 1 .. 14, 16 .. 31;
+		works($t, "$as netlink 0");
+		is(outcome($t, 1, "$as pair $_ 5"), 'EACCES',
+		    "$as pair $_: EACCES") for 2, 10, 16, 17, 30, 31, 40, 44;
+	}
+	works($t, 'try pair 1 1');
 }
 
 # Nothing but the listener, which is egressd's.
