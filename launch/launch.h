@@ -14,6 +14,7 @@
  *                             CHECK           -
  *                             SERVING         -
  *                             UNNEEDED        -
+ *                             PONG            -
  *                             WORKER          -
  *                             KILL_WORKER     -
  *                             FORGET          -
@@ -25,6 +26,7 @@
  *                             SECRET_GIVE     -
  *   launcher -> supervisord   SETTING         -
  *                             PROTECTION      -
+ *                             PING            -
  *                             READY           worker IPC socket, log pipe
  *                             SANDBOX         -
  *                             BROWSER_EXITED  -
@@ -86,7 +88,7 @@
  * egressd does not keep running, until there is a new EGRESS.
  *
  * PROTECTION tells what the launcher found of one protection, after each start
- * of supervisord, once for each.
+ * of supervisord, once for each. PING asks supervisord for a PONG.
  */
 #ifndef LAUNCH_LAUNCH_H
 #define LAUNCH_LAUNCH_H
@@ -161,6 +163,8 @@ enum launch_type {
 	LAUNCH_LIMIT,
 	LAUNCH_USAGE,
 	LAUNCH_PROTECTION,
+	LAUNCH_PING,
+	LAUNCH_PONG,
 	LAUNCH__MAX
 };
 

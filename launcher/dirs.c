@@ -293,7 +293,7 @@ dirs_give(struct dirs *d, uid_t uid)
 {
 	/* What supervisord makes; all else stays whose it is. */
 	static const char *const names[] = { "store", "artifacts", "incoming",
-		"spool", "reserve" };
+		"spool", "sessions", "reserve" };
 	int error = 0;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

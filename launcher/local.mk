@@ -54,7 +54,9 @@ launcher_browsertaskd_SOURCES = \
 	launcher/supervise.c \
 	launcher/supervise.h \
 	launcher/uidblock.c \
-	launcher/uidblock.h
+	launcher/uidblock.h \
+	launcher/watchdog.c \
+	launcher/watchdog.h
 launcher_browsertaskd_LDADD = launch/liblaunch.a model/libmodel.a \
 	$(CONFINE_LIBS) common/libcommon.a $(EVENT_LIBS) $(CONFUSE_LIBS) $(BSD_LIBS)
 

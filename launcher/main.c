@@ -36,6 +36,7 @@
 #include "launcher/stored.h"
 #include "launcher/supervise.h"
 #include "launcher/uidblock.h"
+#include "launcher/watchdog.h"
 
 #define STOP_GRACE_S 3
 
@@ -54,6 +55,7 @@ struct instance {
 	struct secrets *secrets;
 	struct supervise *supervise;
 	struct egress *egress;
+	struct watchdog *watchdog;
 	int sigfd;
 	bool terminal; /* started in one */
 	bool serving;
@@ -190,6 +192,10 @@ on_message(void *arg, const struct launch_msg *m, int fd)
 		return instance_give(in, m);
 	if (m->type == LAUNCH_SECRET_DROP) {
 		secrets_drop(in->secrets, &m->u.secret.run);
+		return 0;
+	}
+	if (m->type == LAUNCH_PONG) {
+		watchdog_answered(in->watchdog);
 		return 0;
 	}
 	if (m->type == LAUNCH_UNNEEDED) {
@@ -360,9 +366,11 @@ instance_events(struct instance *in, const struct cells_callbacks *cells,
 	in->supervise = supervise_new(
 	    in->base, &in->env, &in->options, &in->sockets, supervise);
 	in->egress = egress_new(in->base, &in->env, &in->options, egress);
-	if (in->on_signal == NULL || in->on_grace == NULL ||
-	    in->cells == NULL || in->secrets == NULL || in->supervise == NULL ||
-	    in->egress == NULL || event_add(in->on_signal, NULL) == -1)
+	in->watchdog = watchdog_new(in->base, in->supervise);
+	if (in->watchdog == NULL || in->on_signal == NULL ||
+	    in->on_grace == NULL || in->cells == NULL || in->secrets == NULL ||
+	    in->supervise == NULL || in->egress == NULL ||
+	    event_add(in->on_signal, NULL) == -1)
 		return ENOMEM;
 	return 0;
 }
@@ -372,6 +380,7 @@ instance_close(struct instance *in)
 {
 	sockets_unlink(&in->sockets, &in->dirs);
 	egress_free(&in->egress);
+	watchdog_free(&in->watchdog);
 	supervise_free(&in->supervise);
 	cells_free(&in->cells);
 	secrets_free(&in->secrets);

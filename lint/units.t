@@ -1,5 +1,5 @@
 #!/usr/bin/perl
-# The units are what systemd understands. They are checked with the programs of
+# The units are what systemd understands, and what it thinks of them. They are checked with the programs of
 # the build directory, since nothing needs to be installed for a test.
 use strict;
 use warnings;
@@ -20,7 +20,7 @@ $ENV{XDG_RUNTIME_DIR} //= $dir;
 for my $who (sort keys %unit) {
 	open my $in, '<', "$built/$unit{$who}" or die "$unit{$who}: $!\n";
 	my $text = do { local $/; <$in> };
-	unlike($text, qr/\@/, "$who: every directory is filled in");
+	unlike($text, qr/\@\w+\@/, "$who: every directory is filled in");
 	$text =~ s{^(Exec\w+=)/\S*/browsertaskd}
 	    {$1$built/launcher/browsertaskd}mg;
 	make_path("$dir/$who");
@@ -33,4 +33,23 @@ for my $who (sort keys %unit) {
 	is_deeply([ $? >> 8, @ours ], [0], "$who: systemd-analyze verify")
 	    or diag $said;
 }
+for my $who (qw(client admin)) {
+	open my $in, '<', "$built/systemd/browsertaskd-$who.socket"
+	    or die "$who: $!\n";
+	my $text = do { local $/; <$in> };
+	my $file = "$dir/system/browsertaskd-$who.socket";
+	open my $out, '>', $file or die "$file: $!\n";
+	print $out $text;
+	close $out;
+	unlike($text, qr/\@\w+\@/, "$who socket: every directory is filled in");
+	my $said = qx{systemd-analyze --man=no verify $file 2>&1};
+	my @ours = grep { /browsertaskd/ } split /^/, $said;
+	is_deeply([ $? >> 8, @ours ], [0], "$who socket: systemd-analyze verify")
+	    or diag $said;
+}
+# What the launcher needs to make compartments is worth some four points.
+my $said = qx{systemd-analyze security --offline=yes --no-pager $dir/system/browsertaskd.service 2>&1};
+my ($score) = $said =~ /exposure level for \S+: ([\d.]+)/;
+cmp_ok($score // 10, '<=', 5, 'systemd-analyze security: '
+    . ($score // $said));
 done_testing;

@@ -8,7 +8,7 @@ liblua5.4-dev libpcre2-dev
 libconfuse-dev libseccomp-dev libidn2-dev chromium-headless-shell fonts-dejavu-core perl procps"
 packages_check="chromium clang clang-format clang-tidy libclang-rt-14-dev
 cppcheck iproute2 libjson-c-dev mandoc zstd xz-utils binutils util-linux
-openssl python3 systemd zsh"
+openssl python3 systemd systemd-container zsh"
 
 say() {
 	printf '%s: %s\n' "${0##*/}" "$*"

@@ -145,6 +145,10 @@ link_dispatch_service(struct link *l, const struct launch_msg *msg, int *fds)
 {
 	const struct link_service *to = l->service;
 
+	if (msg->type == LAUNCH_PING) {
+		link_order_simple(l, LAUNCH_PONG, 0);
+		return true;
+	}
 	if (msg->type != LAUNCH_SETTING && msg->type != LAUNCH_PROTECTION &&
 	    msg->type != LAUNCH_EGRESS && msg->type != LAUNCH_EGRESS_DOWN)
 		return false;

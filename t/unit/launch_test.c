@@ -47,6 +47,8 @@ static const enum launch_link first_link[LAUNCH__MAX] = {
 	[LAUNCH_LIMIT] = LAUNCH_FROM_CELL,
 	[LAUNCH_USAGE] = LAUNCH_FROM_CELL,
 	[LAUNCH_PROTECTION] = LAUNCH_TO_SUPERVISORD,
+	[LAUNCH_PING] = LAUNCH_TO_SUPERVISORD,
+	[LAUNCH_PONG] = LAUNCH_FROM_SUPERVISORD,
 };
 
 /* A second link of those that are passed on. */
@@ -65,6 +67,8 @@ static const int second_link[LAUNCH__MAX] = {
 static const bool no_cell[LAUNCH__MAX] = {
 	[LAUNCH_SETTING] = true,
 	[LAUNCH_PROTECTION] = true,
+	[LAUNCH_PING] = true,
+	[LAUNCH_PONG] = true,
 	[LAUNCH_WORKER_START] = true,
 	[LAUNCH_FORGET] = true,
 	[LAUNCH_KNOWN] = true,

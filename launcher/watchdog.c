@@ -1,0 +1,88 @@
+/*
+ * watchdog: systemd ends a service that is silent for too long (WatchdogSec=).
+ * Runs in the launcher, which is alive as long as it can be; what may hang is
+ * supervisord, so only its answers count.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "launcher/notify.h"
+#include "launcher/watchdog.h"
+
+#define LEAST_USEC 1000000LL
+#define MOST_USEC  86400000000LL
+
+struct watchdog {
+	struct supervise *supervise;
+	struct event *timer; /* NULL: systemd does not ask */
+};
+
+/* What systemd asks of this very process; 0: nothing. */
+static long long
+watchdog_asked(void)
+{
+	const char *usec = getenv("WATCHDOG_USEC"), *pid;
+	const char *wrong;
+	long long n;
+
+	if (usec == NULL)
+		return 0;
+	pid = getenv("WATCHDOG_PID");
+	if (pid != NULL && strtonum(pid, 1, INT32_MAX, &wrong) != getpid())
+		return 0;
+	n = strtonum(usec, LEAST_USEC, MOST_USEC, &wrong);
+	if (wrong != NULL)
+		log_warn("WATCHDOG_USEC is %s: not heeded", wrong);
+	return n;
+}
+
+static void
+on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct watchdog *w = arg;
+	struct launch_msg m;
+
+	launch_msg_init(&m, LAUNCH_PING, 0);
+	supervise_send(w->supervise, &m, NULL);
+}
+
+struct watchdog *
+watchdog_new(struct event_base *base, struct supervise *supervise)
+{
+	struct watchdog *w = calloc(1, sizeof(*w));
+	long long usec = watchdog_asked();
+	struct timeval tv = { usec / 2 / 1000000, usec / 2 % 1000000 };
+
+	unsetenv("WATCHDOG_USEC");
+	unsetenv("WATCHDOG_PID");
+	if (w == NULL)
+		return NULL;
+	w->supervise = supervise;
+	if (usec == 0)
+		return w;
+	w->timer = event_new(base, -1, EV_PERSIST, on_timer, w);
+	if (w->timer == NULL || event_add(w->timer, &tv) == -1)
+		watchdog_free(&w);
+	return w;
+}
+
+void
+watchdog_free(struct watchdog **watchdog)
+{
+	struct watchdog *w = *watchdog;
+
+	*watchdog = NULL;
+	if (w == NULL)
+		return;
+	if (w->timer != NULL)
+		event_free(w->timer);
+	free(w);
+}
+
+void
+watchdog_answered(struct watchdog *w)
+{
+	if (w->timer != NULL)
+		notify_systemd("WATCHDOG=1");
+}
