@@ -95,7 +95,8 @@ refuse_calls(bool landlock, bool filters)
 		bad |= seccomp_rule_add(
 		    ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(seccomp), 0);
 		bad |= seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EINVAL),
-		    SCMP_SYS(prctl), 1, SCMP_A0(SCMP_CMP_EQ, PR_SET_SECCOMP));
+		    SCMP_SYS(prctl), 1,
+		    SCMP_A0(SCMP_CMP_EQ, PR_SET_SECCOMP, 0));
 	}
 	if (bad || seccomp_load(ctx) != 0)
 		die("filter");
