@@ -20,7 +20,7 @@
 
 #define CHANGE_EVENTS     16
 #define CHANGE_ARTIFACTS  12
-#define CHANGE_AUDITS     2
+#define CHANGE_AUDITS     3
 #define CHANGE_AUDIT_TEXT 160
 
 struct sup;

@@ -169,8 +169,13 @@ void
 task_audit_end(const struct task *t, struct change *c)
 {
 	const struct run_record *rec = &t->rec;
+	int64_t more = t->network.refused - (int64_t)t->refusals;
 
 	c->naudits = 0;
+	/* Else a page could hide one refusal behind many others. */
+	if (more > 0)
+		change_audit(c, rec->uid, AUDIT_EGRESS_REFUSE,
+		    "%lld times more: not told one by one", (long long)more);
 	if (rec->intent == INTENT_CANCEL && !t->cancel_told)
 		change_audit(c, t->canceler, AUDIT_RUN_CANCEL, "while queued");
 	change_audit(c, AUDIT_SERVICE, AUDIT_RUN_END, "%s%s%s",

@@ -57,7 +57,7 @@ struct task {
 	char *allowed,
 	    *forbidden; /* hosts, as egress_rules has them; or NULL */
 	struct egress_sums network;
-	uint32_t refusals; /* told as events */
+	uint32_t refusals; /* told one by one, as events */
 	struct steps steps;
 	struct lines warnings, trace;
 	struct run_end end;

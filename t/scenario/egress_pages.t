@@ -370,9 +370,18 @@ subtest 'spellings' => sub {
 		push @lists, [] if length $escape->(@{ $lists[-1] }) > 1500;
 		push @{ $lists[-1] }, $_;
 	}
-	run([ map { "http://$public[0]:$A/spelled?" . $escape->(@$_) }
+	my $many = run([ map { "http://$public[0]:$A/spelled?" . $escape->(@$_) }
 		@lists ]);
 	nothing_arrived($trap->taken, 'fetched: nothing arrives');
+	my @rows = map { $_->{detail} } @{
+	    BrowserTask::Client->new($i->admin_sock)->call('audit.list', {
+		    runId => $many->{runId}, action => 'egress.refuse',
+		    limit => 1000 })->{rows} };
+	my ($more) = map { /^(\d+) times more/ } @rows;
+	my $told = @{ $many->{refusals} };
+	cmp_ok($told, '<=', 100, "$told refusals are events");
+	is(@rows, $told + 1, 'and rows of the audit log; the last tells of');
+	cmp_ok($told + ($more // 0), '>=', 120, ($more // 0) . ' others');
 	my $r = run([ map { "http://$_/" } grep { !/%/ }
 		@spelled[ grep { $_ % 5 == 0 } 0 .. $#spelled ] ]);
 	nothing_arrived($trap->taken, 'navigated to: nothing arrives');
