@@ -29,7 +29,10 @@ for my $who (qw(client admin)) {
 $ENV{BROWSERTASK_SOCKET} = '/run/browsertask/client.sock';
 put('/run/systemd/system/browsertaskd.service.d/test.conf',
     "[Service]\nWatchdogSec=4\nRestart=always\nExecStart=\nExecReload=\n"
-    . $exec);
+    . "LoadCredential=shop.user:/run/user.txt\n"
+    . "LoadCredential=shop.password:/run/password.txt\n" . $exec);
+put('/run/user.txt', 'ada');
+put('/run/password.txt', 'canary-5071');
 put('/run/test.conf', "maxConcurrentRuns = 5\nwarmCells = 0\n");
 run('systemd-sysusers');
 run('systemd-tmpfiles --create --prefix=/run/browsertask');
@@ -50,6 +53,15 @@ my $text;
 my $items = () = $text =~ /"title"\s*:\s*"Page \d"/g;
 print "batch: $status ", $text =~ /"status"\s*:\s*"(\w+)"/ ? $1 : $text,
     " $items items\n";
+# What systemd handed over goes into a form, by its name.
+put('/run/login.json', '{"startUrl":"http://127.0.0.1:8000/login",'
+    . '"credentials":{"username":{"secretRef":"shop.user"},'
+    . '"password":{"secretRef":"shop.password"}}}');
+($status, $text) = out("$ctl submit login_keep_session @/run/login.json "
+    . '--wait --json');
+my $posted = -e '/run/posted' ? qx(cat /run/posted) : 'nothing';
+print "credential: $status ", $text =~ /canary/ ? 'told' : 'not told',
+    ', the site got ', $posted, "\n";
 my (undef, $doctor) = out("$ctl doctor");
 print 'doctor: 0 off:',
     (map { " $_" } $doctor =~ /^\S+\s+protection\s+(\S+): off/mg), "\n";
@@ -184,13 +196,24 @@ sub serve {
 	open(STDOUT, '>', '/dev/null');
 	while (my $client = $server->accept) {
 		my $request = <$client> // '';
+		my $length = 0;
 		while (defined(my $line = <$client>)) {
+			$length = $1 if $line =~ /^Content-Length: (\d+)/i;
 			last if $line =~ /^\r?$/;
+		}
+		if ($request =~ /^POST/) {
+			read($client, my $form, $length);
+			put('/run/posted', $form);
 		}
 		my ($n) = $request =~ m{^GET /(\d)};
 		my $body = '<!DOCTYPE html><html><head><title>Page '
 		    . ($n // 'none') . '</title></head><body><main><p>'
 		    . 'Words of a page. ' x 20 . '</p></main></body></html>';
+		$body = '<!DOCTYPE html><title>Sign in</title>'
+		    . '<form method=post action=/in><input name=user>'
+		    . '<input type=password name=password>'
+		    . '<button>Sign in</button></form>'
+		    if $request =~ m{^GET /login};
 		print $client "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 		    . 'Content-Length: ' . length($body)
 		    . "\r\nConnection: close\r\n\r\n$body";
