@@ -157,6 +157,11 @@ page_compare(struct page *p, const char *name, struct count *sum)
 	visit_extract(p,
 	    (struct page_extract_options){
 		.page_info = true, .max_elements = 1000 });
+	if (tree.len == 0 || visit.status != PAGE_OK) {
+		ok(false, "%s: tree of %zu bytes, %s", name, tree.len,
+		    visit.message);
+		return;
+	}
 	buf_init(&args, TREE_MAX * 2);
 	json_writer_init(&w, &args);
 	json_write_begin_object(&w);
@@ -164,8 +169,7 @@ page_compare(struct page *p, const char *name, struct count *sum)
 	json_put_raw(&w, "got", visit.json, visit.json_len);
 	json_write_end_object(&w);
 	buf_add(&args, "", 1);
-	if (tree.len == 0 || visit.status != PAGE_OK ||
-	    visit_eval(p, compare, (const char *)args.data, 10000) != PAGE_OK ||
+	if (visit_eval(p, compare, (const char *)args.data, 10000) != PAGE_OK ||
 	    !json_parse((const uint8_t *)visit.json, visit.json_len, NULL, 0,
 		&doc, NULL)) {
 		ok(false, "%s: %s", name, visit.message);
