@@ -9,6 +9,8 @@
 #include "t/unit/tap.h"
 #include "visit.h"
 
+#define TRIES 5
+
 static const struct {
 	const char *path;
 	const char *texts[8]; /* that are read; then those that are not */
@@ -67,11 +69,49 @@ said(const char *text)
 	return visit.json != NULL && strstr(visit.json, text) != NULL;
 }
 
+static bool
+said_all(const char *const texts[])
+{
+	for (size_t k = 0; texts[k] != NULL; k++)
+		if (!said(texts[k]))
+			return false;
+	return true;
+}
+
+/* How long it waits is bounded: a busy machine may need another try. */
+static enum page_status
+read_whole(struct page *p, const char *path, const char *const texts[])
+{
+	enum page_status status = visit_read(p, path, 0);
+
+	for (int i = 1; i < TRIES && status == PAGE_OK && !said_all(texts); i++)
+		status = visit_read(p, path, 0);
+	return status;
+}
+
+/* What was due last is over for two frames after some time. */
+static enum page_status
+ask_until(struct page *p, const char *answer)
+{
+	enum page_status status = PAGE_OK;
+
+	for (int i = 0; i < TRIES; i++) {
+		visit_eval(
+		    p, "() => new Promise((d) => setTimeout(d, 100))", NULL, 0);
+		status = visit_eval(p, ASK, NULL, 0);
+		if (status != PAGE_OK ||
+		    (visit.json != NULL && strcmp(visit.json, answer) == 0))
+			break;
+	}
+	return status;
+}
+
 static void
 test_pages(struct page *p)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		is_int(visit_read(p, rows[i].path, 0), PAGE_OK, rows[i].path);
+		is_int(read_whole(p, rows[i].path, rows[i].texts), PAGE_OK,
+		    rows[i].path);
 		printf("# %d ms\n", visit.elapsed_ms);
 		for (size_t k = 0; rows[i].texts[k] != NULL; k++)
 			ok(said(rows[i].texts[k]), "  %s", rows[i].texts[k]);
@@ -86,10 +126,7 @@ test_asked(struct page *p)
 {
 	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
 		is_int(visit_read(p, asked[i].path, 0), PAGE_OK, asked[i].path);
-		/* What was due last is over for two frames then. */
-		visit_eval(
-		    p, "() => new Promise((d) => setTimeout(d, 100))", NULL, 0);
-		is_int(visit_eval(p, ASK, NULL, 0), PAGE_OK, "  is asked");
+		is_int(ask_until(p, asked[i].answer), PAGE_OK, "  is asked");
 		ok(visit.json != NULL &&
 			strcmp(visit.json, asked[i].answer) == 0,
 		    "  %s: %s", asked[i].name,
