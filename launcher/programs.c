@@ -5,6 +5,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +73,25 @@ note_browser_dir(struct programs *p, const char *path)
 	strlcpy(p->browser_dir, real, sizeof(p->browser_dir));
 }
 
+/* Whether somebody's home, or all that lies around it, is in a directory. */
+static bool
+holds_home(const char *dir)
+{
+	FILE *in =
+	    strchr(dir + 1, '/') == NULL ? NULL : fopen("/etc/passwd", "re");
+	size_t len = strlen(dir);
+	const struct passwd *p;
+	bool found = in == NULL;
+
+	/* cppcheck-suppress fgetpwentCalled; the launcher has one thread */
+	while (!found && (p = fgetpwent(in)) != NULL)
+		found = strncmp(p->pw_dir, dir, len) == 0 &&
+		    (p->pw_dir[len] == '\0' || p->pw_dir[len] == '/');
+	if (in != NULL)
+		fclose(in);
+	return found;
+}
+
 static int
 open_given_browser(struct programs *p, const struct options *o)
 {
@@ -84,6 +105,13 @@ open_given_browser(struct programs *p, const struct options *o)
 		return EXIT_NO_PROGRAM;
 	}
 	note_browser_dir(p, o->browser);
+	if (p->browser_dir[0] != '\0' && holds_home(p->browser_dir)) {
+		log_err("cannot use browser %s: whatever takes it over could "
+			"read all of %s; give it a directory of its own",
+		    o->browser, p->browser_dir);
+		close(fd);
+		return EXIT_NO_PROGRAM;
+	}
 	if (strstr(name, "headless-shell") != NULL ||
 	    strstr(name, "headless_shell") != NULL)
 		p->shell = fd;

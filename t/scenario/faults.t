@@ -8,6 +8,7 @@ use warnings;
 use BrowserTask::Harness;
 use BrowserTask::Scenario;
 use POSIX ();
+use File::Copy ();
 use Test::More;
 
 my $site = BrowserTask::Scenario::Site->new;
@@ -131,6 +132,17 @@ sub test_browser {
 	like($i->log, qr{cannot use browser /nonexistent/\S+: No such file},
 		'said in words');
 	nothing_left($i, 'missing browser');
+
+	# All that lies beside a browser is shown to it.
+	my $bare = "/tmp/bt-$$-chromium-headless-shell";
+	File::Copy::copy('/bin/true', $bare) or die "$bare: $!\n";
+	chmod 0755, $bare;
+	$i->{browser} = $bare;
+	is($i->launch->wait, 69 << 8, 'a browser that lies in /tmp: exit 69');
+	like($i->log, qr{read all of /tmp; give it a directory of its own},
+		'said in words');
+	unlink $bare;
+	nothing_left($i, 'browser in /tmp');
 
 	my $fake = $i->dir . '/chromium-headless-shell';
 	open(my $fh, '>', $fake);
