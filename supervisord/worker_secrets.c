@@ -17,10 +17,11 @@ void
 worker_give_secrets(
     struct worker *w, const struct run_record *rec, const struct buf *names)
 {
-	const char *name = (const char *)names->data;
-	const char *end = name + names->len;
+	const char *name;
 
-	for (; name < end; name += strlen(name) + 1) {
+	/* Without names there are no bytes to point into. */
+	for (size_t at = 0; at < names->len; at += strlen(name) + 1) {
+		name = (const char *)names->data + at;
 		link_secret_ref(w->sup->link, &rec->id, rec->uid, name);
 		auditlog_tell(w->sup, (int64_t)rec->uid, AUDIT_SECRET_USE,
 		    &rec->id, "%s", name);
