@@ -20,8 +20,8 @@ struct protected
 	char reason[LAUNCH_REASON_BYTES];
 };
 
-/* Takes what the launcher tells; what is off and waived is audited. */
-void protected_take(void *sup, const struct launch_protection *);
+/* Takes what the launcher tells ARG, sup; what is off, waived is audited. */
+void protected_take(void *arg, const struct launch_protection *);
 /* The member "protections" of profile.get. */
 void protected_write(const struct sup *, struct json_writer *);
 
