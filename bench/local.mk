@@ -11,10 +11,17 @@ bench_rows_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS)
 bench_rows_SOURCES = bench/rows.c
 bench_rows_LDADD = $(STORAGE_TEST_LIBS)
 
+# The worker without its filter: for bench/containment only, never installed.
+check_PROGRAMS += bench/openworker
+bench_openworker_CPPFLAGS = $(workerd_workerd_CPPFLAGS)
+bench_openworker_SOURCES = bench/unconfined.c $(workerd_workerd_SOURCES)
+bench_openworker_LDADD = $(workerd_workerd_LDADD)
+
 EXTRA_DIST += \
 	bench/README.md \
 	bench/agents.mjs \
 	bench/batch.mjs \
+	bench/containment \
 	bench/package-lock.json \
 	bench/package.json \
 	bench/puppeteer-batch.mjs \
