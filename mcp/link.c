@@ -276,7 +276,7 @@ link_on_started(void *ctx, bool good, const char *why)
 	start_free(&l->start);
 	l->state = LINK_DOWN;
 	/* One that somebody else starts at the same time is as good. */
-	if (!good && strstr(why, "another browsertaskd") != NULL)
+	if (!good && strstr(why, START_OTHER) != NULL)
 		l->grace_ms = OTHERS_MS;
 	if (good || l->grace_ms == OTHERS_MS) {
 		l->since_ms = clock_mono_ms();

@@ -24,7 +24,8 @@
 #define START_TIMEOUT_S 60
 #define ARGS_MAX        64
 #define IDLE_EXIT       "idleExitMs=900000"
-#define LOG_TAIL_BYTES  1024
+#define LOG_TAIL_BYTES  8192
+#define LOG_LINE_BYTES  1024
 #define LOG_BYTES_MAX   (4 << 20)
 #define READY_FD        3
 
@@ -37,13 +38,26 @@ struct start {
 	void *ctx;
 };
 
-/* The last line it has logged, without the priority. */
+/* One line, without the priority. */
 static void
-start_last_line(const struct start *s, char ret[LOG_TAIL_BYTES])
+start_copy_line(char *line, char ret[LOG_LINE_BYTES])
 {
-	char text[LOG_TAIL_BYTES];
+	line[strcspn(line, "\n")] = '\0';
+	if (line[0] == '<' && strchr(line, '>') != NULL)
+		line = strchr(line, '>') + 1;
+	snprintf(ret, LOG_LINE_BYTES, "%s",
+	    line[0] == '\0' ? "it ended and logged nothing" : line);
+}
+
+/*
+ * Why it ended: that another one runs, wherever that is said, since the other
+ * logs to the same file; else the last line.
+ */
+static void
+start_last_words(const struct start *s, char ret[LOG_LINE_BYTES])
+{
+	char text[LOG_TAIL_BYTES], *line;
 	off_t end = lseek(s->log, 0, SEEK_END), from;
-	char *line;
 	ssize_t n;
 
 	from = end - (LOG_TAIL_BYTES - 1);
@@ -52,26 +66,26 @@ start_last_line(const struct start *s, char ret[LOG_TAIL_BYTES])
 	while (n > 0 && text[n - 1] == '\n')
 		n--;
 	text[n > 0 ? n : 0] = '\0';
-	line = strrchr(text, '\n');
-	line = line == NULL ? text : line + 1;
-	if (line[0] == '<' && strchr(line, '>') != NULL)
-		line = strchr(line, '>') + 1;
-	snprintf(ret, LOG_TAIL_BYTES, "%s",
-	    line[0] == '\0' ? "it ended and logged nothing" : line);
+	line = strstr(text, START_OTHER);
+	if (line == NULL)
+		line = text + strlen(text);
+	while (line > text && line[-1] != '\n')
+		line--;
+	start_copy_line(line, ret);
 }
 
 static void
 start_on_ready(evutil_socket_t fd, short what, void *arg)
 {
 	struct start *s = arg;
-	char why[LOG_TAIL_BYTES] = "it did not serve within 60 seconds", c;
+	char why[LOG_LINE_BYTES] = "it did not serve within 60 seconds", c;
 
 	if ((what & EV_READ) != 0) {
 		if (read(fd, &c, 1) == 1) {
 			s->done(s->ctx, true, "");
 			return;
 		}
-		start_last_line(s, why);
+		start_last_words(s, why);
 	}
 	s->done(s->ctx, false, why);
 }

@@ -16,7 +16,13 @@ struct start_config {
 	char *const *args;   /* more of them; NULL at the end, or NULL */
 };
 
-/* good, or why says what the service said last. */
+/* What the launcher says when one that runs has its directories. */
+#define START_OTHER "another browsertaskd"
+
+/*
+ * good, or why says what the service said last; has START_OTHER in it where
+ * that is why.
+ */
 typedef void start_done_fn(void *ctx, bool good, const char *why);
 
 /*

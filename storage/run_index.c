@@ -288,7 +288,7 @@ int
 run_index_scrub(struct store_txn *txn, const struct ulid *id)
 {
 	struct key from, prefix;
-	uint64_t n;
+	uint64_t n = 0;
 
 	run_index_flush(txn);
 	key_init(&from);

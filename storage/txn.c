@@ -237,6 +237,7 @@ record_put(struct store_txn *txn, enum store_table table, const struct key *key,
 		return rc;
 	txn->puts++;
 	p = v.mv_data;
+	ASSERT(p != NULL);
 	p[0] = RECORD_VERSION;
 	p[1] = (uint8_t)(crc >> 24);
 	p[2] = (uint8_t)(crc >> 16);

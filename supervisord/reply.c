@@ -29,7 +29,7 @@ id_format(const char *prefix, const struct ulid *id, char ret[ID_CHARS + 1])
 	size_t len = strlen(prefix);
 
 	ASSERT(len + ULID_CHARS <= ID_CHARS);
-	memcpy(ret, prefix, len);
+	strlcpy(ret, prefix, ID_CHARS + 1);
 	ulid_format(id, ret + len);
 }
 

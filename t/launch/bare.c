@@ -19,5 +19,6 @@ main(int argc, char **argv)
 		args[i] = argv[i];
 	args[argc] = off;
 	execv(CHROMIUM_DIR "/chromium-headless-shell", args);
+	free(args);
 	return 127;
 }

@@ -40,6 +40,7 @@ static const struct confine_call calls[] = {
 	ALLOW_IF(fcntl, IS(1, F_GETFL))
 	ALLOW_IF(fcntl, IS(1, F_GETFD))
 	ALLOW_IF(tgkill, SELF(0), IS(2, 0))
+	ALLOW(munmap)
 	ALLOW(gettid)
 	ALLOW(getpid)
 	/* clang-format on */
@@ -69,14 +70,21 @@ status_of(const struct confine_table *table, int (*act)(void))
 	return status & ~0x80; /* whether there was a core */
 }
 
+static bool
+can_map(int prot, int flags, int fd)
+{
+	void *p = mmap(NULL, 4096, prot, MAP_PRIVATE | flags, fd, 0);
+
+	if (p != MAP_FAILED)
+		munmap(p, 4096);
+	return p != MAP_FAILED;
+}
+
 static int
 act_allowed(void)
 {
-	void *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-	    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	return p != MAP_FAILED && fcntl(1, F_GETFL) != -1 &&
-		fcntl(1, F_GETFD) != -1 &&
+	return can_map(PROT_READ | PROT_WRITE, MAP_ANONYMOUS, -1) &&
+		fcntl(1, F_GETFL) != -1 && fcntl(1, F_GETFD) != -1 &&
 		syscall(SYS_tgkill, getpid(), gettid(), 0) == 0
 	    ? 0
 	    : 1;
@@ -103,14 +111,13 @@ act_other_call(void)
 static int
 act_exec_memory(void)
 {
-	return mmap(NULL, 4096, PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		   0) == MAP_FAILED;
+	return !can_map(PROT_EXEC, MAP_ANONYMOUS, -1);
 }
 
 static int
 act_map_file(void)
 {
-	return mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, 0, 0) == MAP_FAILED;
+	return !can_map(PROT_READ, 0, 0);
 }
 
 static int
@@ -198,6 +205,17 @@ look_at_bad_tables(void)
 }
 
 /* In a child: 0, or the number of what failed. */
+static bool
+can_open(const char *path, int flags)
+{
+	int fd = open(path, flags, 0600), error = errno;
+
+	if (fd != -1)
+		close(fd);
+	errno = error;
+	return fd != -1;
+}
+
 static int
 look_at_paths(const char *dir)
 {
@@ -212,16 +230,16 @@ look_at_paths(const char *dir)
 	error = confine_paths(paths, 3, 0, &abi);
 	if (error != 0)
 		return error == EOPNOTSUPP ? 77 : 2;
-	if (open("in/file", O_RDWR | O_CREAT, 0600) == -1 ||
+	if (!can_open("in/file", O_RDWR | O_CREAT) ||
 	    rename("in/file", "in/sub/file") == -1 ||
 	    unlink("in/sub/file") == -1 || mkdir("in/new", 0700) == -1 ||
 	    rmdir("in/new") == -1)
 		return 3;
-	if (open("read/file", O_RDONLY) == -1 ||
-	    open("read/file", O_WRONLY) != -1 || errno != EACCES)
+	if (!can_open("read/file", O_RDONLY) ||
+	    can_open("read/file", O_WRONLY) || errno != EACCES)
 		return 4;
-	if (open("out", O_RDONLY) != -1 || errno != EACCES ||
-	    symlink("x", "in/link") != -1 || open("/etc", O_RDONLY) != -1)
+	if (can_open("out", O_RDONLY) || errno != EACCES ||
+	    symlink("x", "in/link") != -1 || can_open("/etc", O_RDONLY))
 		return 5;
 	if (abi >= 6 && (kill(getppid(), 0) != -1 || errno != EPERM))
 		return 6;
