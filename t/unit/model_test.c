@@ -1,8 +1,11 @@
 /* Unit tests of model/: the tables hold together and are what users read. */
 #include <stdlib.h>
 
+#include "model/audit.h"
 #include "model/errors.h"
+#include "model/protections.h"
 #include "model/run.h"
+#include "model/setting_checks.h"
 #include "model/settings.h"
 #include "t/unit/tap.h"
 
@@ -233,9 +236,61 @@ test_settings_check(void)
 	ok(settings_check(&s, &row, error, sizeof(error)), "which it is");
 }
 
+static void
+test_protections(void)
+{
+	for (int i = 0; i < PROTECTION__MAX; i++) {
+		enum protection p = (enum protection)i;
+		const char *name = protection_name(p);
+
+		is_int(protection_find(name), i, name);
+		ok(protection_what(p)[0] != '\0' &&
+			protection_fix(p)[0] != '\0',
+		    "says what it is, and what to do");
+		ok(protection_need_name(protection_need(p))[0] != '\0',
+		    "and how much it is needed");
+		ok(!protection_is_waived("", p), "not waived by nothing");
+		is_int(protection_is_waived(name, p), 1, "but by its name");
+	}
+	is_str(protection_state_name((enum protection_state)0), "off", "off");
+	is_int(protection_find("none-such"), PROTECTION__MAX, "no other");
+}
+
+static void
+test_audit_actions(void)
+{
+	enum audit_action found;
+
+	for (int i = 0; i < AUDIT__MAX; i++) {
+		enum audit_action a = (enum audit_action)i;
+
+		ok(audit_action_by_name(audit_action_name(a), &found) &&
+			found == a && audit_action_what(a)[0] != '\0',
+		    "%s", audit_action_name(a));
+	}
+	ok(!audit_action_by_name("no.such", &found), "no other");
+}
+
+static void
+test_setting_checks(void)
+{
+	char why[256];
+
+	ok(setting_check_directory("/x", why, sizeof(why)), "a directory");
+	ok(!setting_check_directory("x", why, sizeof(why)), "not from here");
+	ok(setting_check_group("adm-1", why, sizeof(why)), "a group");
+	ok(setting_check_group("27", why, sizeof(why)), "a number");
+	ok(!setting_check_group("a b", why, sizeof(why)), "no group");
+	ok(setting_check_protections("landlock", why, sizeof(why)), "a name");
+	ok(!setting_check_protections("lndlock", why, sizeof(why)), "none");
+}
+
 int
 main(void)
 {
+	test_protections();
+	test_audit_actions();
+	test_setting_checks();
 	test_errors();
 	test_settings_rows();
 	test_settings_check();
