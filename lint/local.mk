@@ -9,8 +9,10 @@ EXTRA_DIST += \
 	lint/commands \
 	lint/coverage \
 	lint/covered.t \
+	lint/crashpoints.t \
 	lint/cppcheck.cfg \
 	lint/cppcheck.suppress \
+	lint/failures.t \
 	lint/format.t \
 	lint/headers.t \
 	lint/layers \
@@ -18,6 +20,7 @@ EXTRA_DIST += \
 	lint/links \
 	lint/links.t \
 	lint/manual.t \
+	lint/promises.t \
 	lint/units.t
 
 LINT_CPPFLAGS = -D_GNU_SOURCE -DLIBBSD_OPENBSD_VIS $(EVENT_CFLAGS) \

@@ -1,7 +1,12 @@
 # t/: the tests' library and the scenarios that need the whole system. Tests of
 # one module are declared by that module.
 
-EXTRA_DIST += t/lib/BrowserTask/Scenario.pm t/lib/BrowserTask/Trap.pm
+EXTRA_DIST += t/lib/BrowserTask/Beside.pm t/lib/BrowserTask/Oracle.pm \
+	t/lib/BrowserTask/Points.pm \
+	t/lib/BrowserTask/Scenario.pm \
+	t/lib/BrowserTask/Size.pm \
+	t/lib/BrowserTask/Trap.pm \
+	t/lib/timed
 dist_check_SCRIPTS += \
 	t/regress/0001-refusals-say-how.t \
 	t/regress/0002-step-in-flight.t \
@@ -10,24 +15,40 @@ dist_check_SCRIPTS += \
 	t/regress/0005-room-for-the-admin.t \
 	t/regress/0006-list-while-runs-expire.t \
 	t/regress/0007-adapter-forgets-secrets.t \
+	t/regress/0009-large-result-keeps-tab.t \
+	t/regress/0008-dies-stopped.t \
+	t/scenario/adopt.t \
 	t/scenario/audit.t \
 	t/scenario/badinput.t \
 	t/scenario/badpages.t \
+	t/scenario/bounded.t \
+	t/scenario/clicks.t \
 	t/scenario/codes.t \
 	t/scenario/contract.t \
 	t/scenario/crash.t \
+	t/scenario/durable.t \
 	t/scenario/egress_lost.t \
 	t/scenario/egress_pages.t \
 	t/scenario/faults.t \
 	t/scenario/faults_socket.t \
+	t/scenario/journal.t \
+	t/scenario/hostile.t \
+	t/scenario/handover.t \
+	t/scenario/keys.t \
+	t/scenario/killed_adapters.t \
 	t/scenario/life.t \
 	t/scenario/mcp_sdk.t \
 	t/scenario/pages.t \
+	t/scenario/points.t \
 	t/scenario/retention.t \
+	t/scenario/serving.t \
 	t/scenario/taskresult.t \
 	t/scenario/spares.t \
 	t/scenario/sessions.t \
+	t/scenario/sharing.t \
+	t/scenario/soak.t \
 	t/scenario/undrawn.t \
+	t/scenario/time.t \
 	t/scenario/visibility.t \
 	t/scenario/wedged.t
 TESTS += \
@@ -38,24 +59,40 @@ TESTS += \
 	t/regress/0005-room-for-the-admin.t \
 	t/regress/0006-list-while-runs-expire.t \
 	t/regress/0007-adapter-forgets-secrets.t \
+	t/regress/0009-large-result-keeps-tab.t \
+	t/regress/0008-dies-stopped.t \
+	t/scenario/adopt.t \
 	t/scenario/audit.t \
 	t/scenario/badinput.t \
 	t/scenario/badpages.t \
+	t/scenario/bounded.t \
+	t/scenario/clicks.t \
 	t/scenario/codes.t \
 	t/scenario/contract.t \
 	t/scenario/crash.t \
+	t/scenario/durable.t \
 	t/scenario/egress_lost.t \
 	t/scenario/egress_pages.t \
 	t/scenario/faults.t \
 	t/scenario/faults_socket.t \
+	t/scenario/journal.t \
+	t/scenario/hostile.t \
+	t/scenario/handover.t \
+	t/scenario/keys.t \
+	t/scenario/killed_adapters.t \
 	t/scenario/life.t \
 	t/scenario/mcp_sdk.t \
 	t/scenario/pages.t \
+	t/scenario/points.t \
 	t/scenario/retention.t \
+	t/scenario/serving.t \
 	t/scenario/taskresult.t \
 	t/scenario/spares.t \
 	t/scenario/sessions.t \
+	t/scenario/sharing.t \
+	t/scenario/soak.t \
 	t/scenario/undrawn.t \
+	t/scenario/time.t \
 	t/scenario/visibility.t \
 	t/scenario/wedged.t
 
@@ -76,6 +113,31 @@ EXTRA_DIST += t/scenario/keeper.lua
 BUILT_SOURCES += t/scenario/keeper.lua.inc
 CLEANFILES += t/scenario/keeper.lua.inc
 
+# For clicks.t: a worker that only clicks.
+check_PROGRAMS += t/scenario/clickworker
+t_scenario_clickworker_SOURCES = \
+	t/scenario/clickworker.c \
+	$(workerd_workerd_SOURCES)
+t_scenario_clickworker_LDADD = $(t_scenario_exampleworker_LDADD)
+t_scenario_clickworker_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)
+t/scenario/clicker.lua.inc: templates/embed.sh
+EXTRA_DIST += t/scenario/clicker.lua
+BUILT_SOURCES += t/scenario/clicker.lua.inc
+CLEANFILES += t/scenario/clicker.lua.inc
+
+# What begins when tests run beside each other.
+LONG_TESTS = \
+	t/scenario/wedged.t \
+	t/scenario/crash.t \
+	t/scenario/readability_test \
+	t/scenario/adopt.t \
+	t/scenario/mcp_sdk.t \
+	t/scenario/worker.t \
+	t/scenario/life.t \
+	t/scenario/egress_pages.t \
+	t/scenario/launcher.t \
+	t/scenario/codes.t \
+	t/scenario/badpages.t
 SHORT_TESTS = \
 	$(filter t/regress/%,$(TESTS)) \
 	t/scenario/badinput.t \

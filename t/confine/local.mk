@@ -24,5 +24,11 @@ t_confine_cell_SOURCES = $(cell_cell_SOURCES) $(hostile_sources) \
 t_confine_cell_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=poll
 t_confine_cell_LDADD = $(cell_cell_LDADD)
 
+check_PROGRAMS += t/confine/egressd
+t_confine_egressd_SOURCES = $(egressd_egressd_SOURCES) $(hostile_sources) \
+	t/confine/as_egressd.c
+t_confine_egressd_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=event_base_dispatch
+t_confine_egressd_LDADD = $(egressd_egressd_LDADD)
+
 TESTS += t/scenario/attack.t
 EXTRA_DIST += t/scenario/attack.t

@@ -10,6 +10,7 @@ use POSIX qw(:sys_wait_h);
 use Socket qw(SOL_SOCKET SO_LINGER SO_RCVBUF);
 use Test::More;
 use Time::HiRes qw(time);
+use BrowserTask::Dns;
 use BrowserTask::Egress;
 use BrowserTask::Harness;
 
@@ -73,6 +74,21 @@ sub how_ended {
 	is(how_ended($sock), 'end', 'a site that has ended');
 	syswrite $sock, 'more';
 	is(exactly($server, 4), 'more', 'still reads');
+}
+
+# A new supervisord: what was bound is, connections live; that what was counted
+# counts is seen below.
+{
+	my ($sock, $server) = pair(1);
+	syswrite $sock, 'before';
+	is(exactly($server, 6), 'before', 'a connection');
+	$e->say('link');
+	ok($e->expect(qr/^linked/), 'another supervisord');
+	syswrite $sock, 'after';
+	is(exactly($server, 5), 'after', 'finds the connection living');
+	ok($e->bind(1, 'run_a'), 'binds the same run again');
+	syswrite $server, 'reply';
+	is(exactly($sock, 5), 'reply', 'which ends none');
 }
 
 # Resets are passed on as such.
@@ -172,11 +188,11 @@ cmp_ok($in, '>', $out, "$in bytes in, $out out");
 	is(($e->ask(1, SITE, $port, '4'))[1], 1, 'not one more');
 	like($e->expect(qr/^report/), qr/ limit maxRunConnections$/, 'told');
 	close $_ for @{ $open[0] };
-	ok(wait_until(5, sub { pair(1) }), 'one less, one more');
+	ok(wait_until(60, sub { pair(1) }), 'one less, one more');
 	my $sums = $e->unbind(1, 'run_b');
 	like($sums, qr/ 1$/, 'refusals are counted');
-	isnt(how_ended($open[1][0], 5), 'nothing', 'unbound, all are closed');
-	isnt(how_ended($open[19][1], 5), 'nothing', 'for the sites as well');
+	isnt(how_ended($open[1][0], 60), 'nothing', 'unbound, all are closed');
+	isnt(how_ended($open[19][1], 60), 'nothing', 'for the sites as well');
 }
 
 # Bytes in all.
@@ -208,8 +224,8 @@ cmp_ok($in, '>', $out, "$in bytes in, $out out");
 	$e->say('link');
 	$e->expect(qr/^linked/);
 	$e->say('gone 1');
-	isnt(how_ended($sock, 5), 'nothing', 'the cell is gone: closed');
-	isnt(how_ended($server, 5), 'nothing', 'on both sides');
+	isnt(how_ended($sock, 60), 'nothing', 'the cell is gone: closed');
+	isnt(how_ended($server, 60), 'nothing', 'on both sides');
 	my $dead = eval { $e->connect(1) };
 	ok(!$dead || how_ended($dead) ne 'nothing', 'nobody listens');
 	syswrite $sock2, 'y';
@@ -262,19 +278,61 @@ is($e->stop, 0, 'it ends with its launcher');
 	my $few = BrowserTask::Egress->new(program => '/bin/sh',
 	    args => [ '-c', "ulimit -n 200; exec $ENV{builddir}/egressd/egressd" ]);
 	$e = $few;
-	$e->cell(1);
-	ok($e->bind(1, 'run_h', connections => 1000), 'few descriptors');
-	my @open = map { [ pair(1) ] } 1 .. 45;
-	is((grep { @$_ == 2 } @open), 45, 'as many as there is room for');
-	is(($e->ask(1, SITE, $port, '4'))[1], 1, 'then no more');
+	$e->cell($_) for 1, 2;
+	ok($e->bind($_, "run_h$_", connections => 1000), 'few descriptors')
+	    for 1, 2;
+	my @open = greedy(1);
+	cmp_ok(@open, '>', 25, 'a run has ' . @open . ' connections of 136');
 	like($e->expect(qr/^report/), qr/ limit no descriptors$/, 'told');
+	my @others = greedy(2);
+	cmp_ok(@others, '>', 10, 'another one still has ' . @others);
+	is($e->unbind(2, 'run_h2') =~ /^(\d+)/ && $1, @others, 'it ends');
+	push @open, greedy(1);
+	cmp_ok(@open, '<', 40, 'half of all is the most');
 	my @silent = map { $e->connect(1) } 1 .. 200;
 	my @before = times_of($e->{pid});
 	select undef, undef, undef, 0.5;
 	my @after = times_of($e->{pid});
 	cmp_ok($after[0] - $before[0], '<', 25, 'it does not spin');
 	@open = @silent = ();
-	ok(wait_until(20, sub { pair(1) }), 'and goes on when there is room');
+	ok(wait_until(60, sub { pair(1) }), 'and goes on when there is room');
+	is($e->stop, 0, 'it ends');
+}
+
+# As many connections as a cell can have.
+sub greedy {
+	my ($id) = @_;
+	my @pairs;
+
+	while (@pairs < 100) {
+		my ($sock, $code) = $e->ask($id, SITE, $port, '4');
+		last if $code != 0;
+		push @pairs, [ $sock, scalar $site->accept ];
+	}
+	return @pairs;
+}
+
+# Attempts that race each other are counted as well: while they hang, so many
+# that all descriptors would be used up, what is open goes on, and so does the
+# name server's answer.
+{
+	my $dns = BrowserTask::Dns->new('127.0.0.1', { 'slow.example' => [ [
+		map { "198.42.0.$_" } 1 .. 8 ] ], 'site.example' => [ [SITE] ] });
+	$e = BrowserTask::Egress->new(program => '/bin/sh',
+	    args => [ '-c', "ulimit -n 200; exec $ENV{builddir}/egressd/egressd" ]);
+	$e->setting('resolver', '127.0.0.1:' . $dns->port);
+	$e->cell($_) for 1, 2;
+	ok($e->bind($_, "run_i$_", connections => 1000), 'races') for 1, 2;
+	my @races = map { $e->connect(1) } 1 .. 60;
+	for my $sock (@races) {
+		syswrite $sock, "\5\1\0"
+		    . BrowserTask::Egress::request('slow.example', 80);
+	}
+	my @fds;
+	ok(wait_until(60, sub { @fds = glob "/proc/$e->{pid}/fd/*"; @fds > 70 }),
+	    'they hold ' . @fds . ' descriptors');
+	cmp_ok(@fds, '<', 140, 'half of all at most');
+	is(($e->ask(2, 'site.example', $port))[1], 0, 'another run goes on');
 	is($e->stop, 0, 'it ends');
 }
 

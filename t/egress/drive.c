@@ -6,6 +6,7 @@
  *   bind ID RUN TRUST CONNECTIONS BYTES ALLOWED FORBIDDEN
  *                          (lists with commas, "-" is an empty one)
  *   unbind ID RUN | stop | kill
+ *   names RESOLV_CONF HOSTS (files, of which it gets copies)
  *
  *   pid PID | listening ID PORT | linked
  *   bound ID RUN ok | bound ID RUN WHY
@@ -22,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -147,6 +149,40 @@ do_listen(const char *args)
 	say("listening %u %u", id, (unsigned int)ntohs(a.sin_port));
 }
 
+static int
+copy_of(const char *path)
+{
+	int from = open(path, O_RDONLY | O_CLOEXEC);
+	int to = memfd_create("names", MFD_CLOEXEC);
+	char bytes[4096];
+	ssize_t n;
+
+	if (from == -1 || to == -1)
+		err(2, "%s", path);
+	while ((n = read(from, bytes, sizeof(bytes))) > 0)
+		if (write(to, bytes, (size_t)n) != n)
+			err(2, "copy");
+	close(from);
+	return to;
+}
+
+static void
+do_names(const char *args)
+{
+	struct launch_msg m;
+	char conf[256], hosts[256];
+	int fds[2];
+
+	if (sscanf(args, "%255s %255s", conf, hosts) != 2)
+		errx(2, "names");
+	fds[0] = copy_of(conf);
+	fds[1] = copy_of(hosts);
+	launch_msg_init(&m, LAUNCH_EGRESS_NAMES, 0);
+	tell(&m, fds);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 static void
 do_gone(const char *args)
 {
@@ -248,8 +284,8 @@ do_line(const char *line)
 		const char *word;
 		void (*run)(const char *args);
 	} rows[] = { { "listen ", do_listen }, { "gone ", do_gone },
-		{ "setting ", do_setting }, { "bind ", do_bind },
-		{ "unbind ", do_unbind } };
+		{ "names ", do_names }, { "setting ", do_setting },
+		{ "bind ", do_bind }, { "unbind ", do_unbind } };
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		size_t n = strlen(rows[i].word);

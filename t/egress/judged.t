@@ -57,7 +57,7 @@ my $dns = BrowserTask::Dns->new('127.0.0.1', {
 });
 
 my $e = BrowserTask::Egress->new;
-$e->say('setting resolver 127.0.0.1:' . $dns->port);
+$e->setting('resolver', '127.0.0.1:' . $dns->port);
 $e->cell(1);
 ok($e->bind(1, 'run_a'), 'a run of a stranger');
 
@@ -200,7 +200,7 @@ is(reached($forbidden[1], 'localhost', $port), 'reached', 'localhost');
 my ($cut) = $e->ask(1, 'good.example', $port);
 my ($kept) = $e->ask(1, PUBLIC, $port);
 my @servers = map { scalar $good->accept } 1 .. 2;
-$e->say('setting forbiddenDomains good.example, *.bad.example');
+$e->setting('forbiddenDomains', 'good.example, *.bad.example');
 like($e->expect(qr/^report 1 run_c good/),
     qr/refused setting forbiddenDomains good.example$/,
     'a list that changes is told of what is open');
@@ -211,10 +211,10 @@ select undef, undef, undef, 1.1;
 is((refused('good.example'))[0], 2, 'a list of the service');
 like($e->expect(qr/^report 1 run_c good/),
     qr/refused setting forbiddenDomains good.example$/, 'told');
-$e->say('setting forbiddenDomains ');
-$e->say('setting allowedDomains other.example');
+$e->setting('forbiddenDomains', '');
+$e->setting('allowedDomains', 'other.example');
 is((refused('good.example'))[0], 2, 'the other list of the service');
-$e->say('setting allowedDomains ');
+$e->setting('allowedDomains', '');
 is(reached($good, 'good.example', $port), 'reached', 'no list again');
 ok(!$e->bind(1, 'run_d', forbidden => 'http://x'), 'a wrong list is refused');
 is((refused('metadata.example'))[0], 2, 'and changes nothing');
@@ -234,7 +234,7 @@ SKIP: {
 	}
 	my $any = $own{'::'}->sockport;
 	$e = BrowserTask::Egress->new(args => [ '-u', $base ]);
-	$e->say('setting resolver 127.0.0.1:' . $dns->port);
+	$e->setting('resolver', '127.0.0.1:' . $dns->port);
 	$e->cell(1);
 	ok($e->bind(1, 'run_o', trust => 'local'), 'a run of this machine');
 	for my $row ([ PUBLIC, $own{ +PUBLIC }->sockport ],

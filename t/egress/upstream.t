@@ -1,7 +1,8 @@
 #!/usr/bin/perl
 # The upstream proxy: it is asked for the address that was judged and for
 # nothing else, with user and password, by HTTP and by SOCKS5, in answers of any
-# pieces; what is forbidden does not reach it; when it fails, that is told.
+# pieces; what is forbidden or near does not reach it; when it fails, that is
+# told.
 use strict;
 use warnings;
 use IO::Select;
@@ -12,9 +13,9 @@ use BrowserTask::Dns;
 use BrowserTask::Egress;
 
 use constant { SITE => '93.184.215.14', SITE6 => '2606:2800:21f::1',
-    PROXY => '10.1.2.3' };
+    PROXY => '10.1.2.3', PRIVATE => '10.4.5.6' };
 
-own_network($0, SITE, SITE6, PROXY);
+own_network($0, SITE, SITE6, PROXY, PRIVATE);
 my $proxy = site(PROXY);
 my $site = site(SITE);
 my $dns = BrowserTask::Dns->new('127.0.0.1', {
@@ -22,12 +23,13 @@ my $dns = BrowserTask::Dns->new('127.0.0.1', {
 	'six.example' => [ [SITE6] ],
 	'bad.example' => [ ['10.9.9.9'] ],
 	'proxy.example' => [ [PROXY] ],
+	'near.example' => [ [ PRIVATE, SITE ] ],
 });
 my $e = BrowserTask::Egress->new(
     program => "$ENV{builddir}/egressd/egressd");
 my $where = PROXY . ':' . $proxy->sockport;
-$e->say('setting resolver 127.0.0.1:' . $dns->port);
-$e->say("setting upstreamProxy http://us%65r:p%40ss\@$where");
+$e->setting('resolver', '127.0.0.1:' . $dns->port);
+$e->setting('upstreamProxy', "http://us%65r:p%40ss\@$where");
 $e->cell(1);
 ok($e->bind(1, 'run_a'), 'a run of a stranger');
 my $port = 1000;
@@ -135,7 +137,7 @@ is(code('nowhere.example'), 4, 'no such name here');
 ok(quiet($proxy), 'of all that the proxy hears nothing');
 
 # A proxy with a name; one that is not there.
-$e->say('setting upstreamProxy http://proxy.example:' . $proxy->sockport);
+$e->setting('upstreamProxy', 'http://proxy.example:' . $proxy->sockport);
 ($said, $code) = through('good.example', sub {
 	my $head = head($_[0]);
 	syswrite $_[0], $ok;
@@ -143,9 +145,9 @@ $e->say('setting upstreamProxy http://proxy.example:' . $proxy->sockport);
 });
 is($code, 0, 'a proxy by name');
 unlike($said, qr/Authorization/, 'without a password none is sent');
-$e->say('setting upstreamProxy http://nowhere.example:1');
+$e->setting('upstreamProxy', 'http://nowhere.example:1');
 is(code('good.example'), 1, 'a proxy without address');
-$e->say('setting upstreamProxy http://' . PROXY . ':1');
+$e->setting('upstreamProxy', 'http://' . PROXY . ':1');
 is(code('good.example'), 1, 'a proxy that is not there');
 
 # SOCKS5.
@@ -174,7 +176,7 @@ sub socks {
 }
 
 my $granted = "\5\0\0\1" . "\0" x 6;
-$e->say("setting upstreamProxy socks5://user:pass\@$where");
+$e->setting('upstreamProxy', "socks5://user:pass\@$where");
 ($said, $code, $sock) = through('good.example', socks(2, 0, $granted));
 is($said, 'user:pass ' . SITE . ' 443', 'SOCKS5 with user and password');
 is($code, 0, 'granted');
@@ -198,11 +200,43 @@ for my $row ([ socks(2, 1, ''), 'it wants another user and password' ],
 	is(told($port), "report 1 run_a good.example $port " . SITE
 	    . " proxy $why", 'told');
 }
-$e->say('setting upstreamProxy ');
+
+# What only runs of this machine's users may reach is reached without a proxy:
+# to a proxy elsewhere 127.0.0.1 would be itself.
+$e->cell(2);
+ok($e->bind(2, 'run_b', trust => 'local'), 'a run of a user of this machine');
+for my $at ('127.0.0.1', PRIVATE) {
+	my $near = site($at);
+	my $name = $at eq PRIVATE ? 'near.example' : 'localhost';
+	for my $host ($at, $name) {
+		my ($sock, $code) = $e->ask(2, $host, $near->sockport);
+		is($code, 0, "$host is there");
+		next unless defined $code && $code == 0;
+		my $server = $near->accept;
+		syswrite $sock, 'straight';
+		is(exactly($server, 8), 'straight', '... straight');
+	}
+	is(code($at), 2, 'not for a stranger');
+}
+ok(quiet($proxy), 'the proxy hears nothing of it');
+syswrite $sock = $e->connect(2), "\5\1\0";
+exactly($sock, 2);
+syswrite $sock, BrowserTask::Egress::request('good.example', 443);
+$server = IO::Select->new($proxy)->can_read(10) ? $proxy->accept : undef;
+is(defined $server && socks(0, 0, $granted)->($server), ' ' . SITE . ' 443',
+    'but of what is public');
+is(($e->ask(2, PRIVATE, 1))[1], 5, 'one that is not there');
+like($e->expect(qr/^report 2 /), qr/ connect -$/, 'is no fault of the proxy');
+
+$e->setting('upstreamProxy', '');
 $port = $site->sockport;
 ($sock, $code) = $e->ask(1, SITE, $port);
 ($sock, $code) = $e->ask(1, SITE, $port) unless defined $code;
 is($code, 0, 'no proxy any more');
+# It may have been asked for the first of them.
+$proxy->accept until quiet($proxy);
+($sock, $code) = $e->ask(1, SITE, $port);
+is($code, 0, '... nor for the next one');
 ok(!quiet($site) && quiet($proxy), 'straight to the site');
 is($e->stop, 0, 'it ends');
 done_testing();

@@ -218,7 +218,8 @@ take_message(const uint8_t *bytes, size_t len)
 		(void)json_parse(
 		    msg, len, NULL, JSON_BORROW | JSON_DUP_ERROR, &doc, NULL);
 		for (it = json_iter(json_root(doc)); json_iter_next(&it); n++)
-			if (n > 2 || !json_str_eq(it.key, order[n]))
+			if (n > 2 || !json_str_eq(it.key, order[n]) ||
+			    (n == 2 && !json_is_string(it.val)))
 				break;
 		if (n >= 2 && n == json_len(json_root(doc))) {
 			it = json_iter(json_root(doc));

@@ -20,9 +20,25 @@ ends(const char *s, size_t size)
 }
 
 static void
+check_spawn(const struct launch_spawn *sp)
+{
+	ASSERT(sp->worker_slot < LAUNCH_WORKER_SLOTS);
+	ASSERT(sp->browser_slot < LAUNCH_BROWSER_SLOTS);
+	ASSERT(sp->flags <= SPAWN__ALL);
+	ASSERT(
+	    (sp->flags & SPAWN_KEEP) == 0 || (sp->flags & SPAWN_BROWSER) != 0);
+	ASSERT(ends(sp->profile, sizeof(sp->profile)));
+	ASSERT(strpbrk(sp->profile, "/.") == NULL);
+	ASSERT(ends(sp->name, sizeof(sp->name)));
+	ASSERT(strpbrk(sp->name, "\n: ") == NULL);
+	ASSERT(sp->limits.memory >= LAUNCH_MEMORY_LEAST);
+	ASSERT(sp->limits.profile >= LAUNCH_PROFILE_LEAST);
+	ASSERT(sp->limits.processes >= LAUNCH_PROCESSES_LEAST);
+}
+
+static void
 check_fields(const struct launch_msg *m, enum launch_link link)
 {
-	const struct launch_spawn *sp = &m->u.spawn;
 	const struct launch_start *st = &m->u.start;
 	const struct launch_profile *pr = &m->u.profile;
 
@@ -31,18 +47,7 @@ check_fields(const struct launch_msg *m, enum launch_link link)
 	switch (m->type) {
 	case LAUNCH_SPAWN:
 		ASSERT(link == LAUNCH_FROM_SUPERVISORD);
-		ASSERT(sp->worker_slot < LAUNCH_WORKER_SLOTS);
-		ASSERT(sp->browser_slot < LAUNCH_BROWSER_SLOTS);
-		ASSERT(sp->flags <= SPAWN__ALL);
-		ASSERT((sp->flags & SPAWN_KEEP) == 0 ||
-		    (sp->flags & SPAWN_BROWSER) != 0);
-		ASSERT(ends(sp->profile, sizeof(sp->profile)));
-		ASSERT(strpbrk(sp->profile, "/.") == NULL);
-		ASSERT(ends(sp->name, sizeof(sp->name)));
-		ASSERT(strpbrk(sp->name, "\n: ") == NULL);
-		ASSERT(sp->limits.memory >= LAUNCH_MEMORY_LEAST);
-		ASSERT(sp->limits.profile >= LAUNCH_PROFILE_LEAST);
-		ASSERT(sp->limits.processes >= LAUNCH_PROCESSES_LEAST);
+		check_spawn(&m->u.spawn);
 		break;
 	case LAUNCH_LIMIT:
 		ASSERT(m->u.breach.which < LAUNCH_OVER__MAX);
@@ -71,6 +76,23 @@ check_fields(const struct launch_msg *m, enum launch_link link)
 		ASSERT(ends(m->u.setting.name, sizeof(m->u.setting.name)));
 		ASSERT(ends(m->u.setting.value, sizeof(m->u.setting.value)));
 		break;
+	case LAUNCH_ADOPT:
+		ASSERT(link == LAUNCH_TO_SUPERVISORD);
+		check_spawn(&m->u.adopt.spawn);
+		ASSERT(m->u.adopt.browser < LAUNCH_BROWSER__MAX);
+		ASSERT(m->u.adopt.has_worker == 1 ||
+		    m->u.adopt.spawn.name[0] == '\0');
+		break;
+	case LAUNCH_ADOPT_END:
+		ASSERT(m->cell_id == 0);
+		ASSERT(m->u.adopt_end.count <= LAUNCH_WORKER_SLOTS &&
+		    m->u.adopt_end.inspected <= 1);
+		break;
+	case LAUNCH_SECRET_KEPT:
+		ASSERT(m->cell_id == 0 && m->u.kept.count > 0);
+		ASSERT(m->u.kept.count <= LAUNCH_SECRETS_TOLD);
+		break;
+	case LAUNCH_NAME:
 	case LAUNCH_WORKER:
 		ASSERT(link == LAUNCH_FROM_SUPERVISORD);
 		ASSERT(ends(m->u.worker.name, sizeof(m->u.worker.name)));
@@ -88,6 +110,7 @@ check_fields(const struct launch_msg *m, enum launch_link link)
 	case LAUNCH_EGRESS:
 	case LAUNCH_EGRESS_DOWN:
 	case LAUNCH_EGRESS_LINK:
+	case LAUNCH_RESTART:
 		ASSERT(m->cell_id == 0);
 		break;
 	default:

@@ -26,11 +26,23 @@ t/fuzz/made.stamp: t/fuzz/seeds
 CLEANFILES += t/fuzz/made.stamp $(fuzz_programs)
 clean-local: clean-fuzz
 clean-fuzz:
-	rm -rf t/fuzz/made
+	rm -rf t/fuzz/made t/fuzz/found-*
 .PHONY: clean-fuzz
 
-replay_sources = t/fuzz/fuzz.h t/fuzz/replay.c t/unit/json_support.h \
-	t/unit/tap.h
+replay_sources = t/fuzz/fuzz.h t/fuzz/mutate.h t/fuzz/replay.c \
+	t/unit/json_support.h t/unit/size.h t/unit/tap.h
+
+FUZZ_TARGETS += records
+fuzz_programs += t/fuzz/records_fuzz
+t_fuzz_records_fuzz_SOURCES = t/fuzz/fuzz_records.c
+t_fuzz_records_fuzz_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS)
+t_fuzz_records_fuzz_LDFLAGS = $(fuzz_link_flags)
+t_fuzz_records_fuzz_LDADD = $(STORAGE_TEST_LIBS)
+check_PROGRAMS += t/fuzz/records_replay
+t_fuzz_records_replay_SOURCES = t/fuzz/fuzz_records.c $(replay_sources)
+t_fuzz_records_replay_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS)
+t_fuzz_records_replay_LDADD = json/libjson.a $(t_fuzz_records_fuzz_LDADD)
+TESTS += t/fuzz/records_replay
 
 FUZZ_TARGETS += ipc_scan
 fuzz_programs += t/fuzz/ipc_scan_fuzz

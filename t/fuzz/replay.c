@@ -1,20 +1,36 @@
 /*
  * Runs a fuzz target without a fuzzer: on every file of its corpus, the one in
- * the tree and the one made from the tables, and on every beginning of each.
- * With arguments, on those files. A target that finds something aborts, after
- * the name of the file.
+ * the tree and the one made from the tables, on every beginning of each, and on
+ * as many changed ones as the size says, the same ones each time. With
+ * arguments, on those files. A target that finds something aborts, after the
+ * name of the file; a changed one is then in found/ of the build directory.
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "t/fuzz/fuzz.h"
+#include "t/fuzz/mutate.h"
 #include "t/unit/json_support.h"
+#include "t/unit/size.h"
 
-/* Longer files are cut at so many places. */
-#define CUTS_MAX 600
+/* Longer files are cut at so many places, and changed up to there. */
+#define CUTS_MAX   600
+#define MUTANT_MAX 4096
+#define FILES_MAX  1000
+/* No input makes a parser take more; a sanitizer takes more by itself. */
+#define RSS_MIB_MAX 512
 
 static char target[64]; /* "json" of the program json_replay */
+static struct mutate_seed files[FILES_MAX];
+static size_t nfiles;
+static uint8_t mutant[MUTANT_MAX];
+static size_t mutant_len;
+static char found[4096];
 
 /* A tight copy, so that a sanitizer sees a step too far. */
 static void
@@ -50,6 +66,22 @@ replay(const char *dir, const char *name)
 	return true;
 }
 
+/* Beginnings of what is in the corpus, to be changed. */
+static void
+keep(const char *dir, const char *name)
+{
+	struct mutate_seed *f = &files[nfiles];
+
+	if (nfiles == FILES_MAX)
+		return;
+	f->bytes = read_file(dir, name, &f->len);
+	if (f->bytes == NULL)
+		return;
+	if (f->len > MUTANT_MAX)
+		f->len = MUTANT_MAX;
+	nfiles++;
+}
+
 static int
 visible(const struct dirent *e)
 {
@@ -60,7 +92,7 @@ static int
 replay_all(const char *top, const char *below)
 {
 	struct dirent **names = NULL;
-	char dir[4096];
+	char dir[3072];
 	int n, done = 0;
 
 	snprintf(dir, sizeof(dir), "%s/t/fuzz/%s/%s", top == NULL ? "." : top,
@@ -68,25 +100,64 @@ replay_all(const char *top, const char *below)
 	n = scandir(dir, &names, visible, alphasort);
 	for (int i = 0; i < n; i++) {
 		done += replay(dir, names[i]->d_name);
+		keep(dir, names[i]->d_name);
 		free(names[i]);
 	}
 	free(names);
 	return done;
 }
 
+/* A finding: what was tried last is kept. */
+static void
+on_abort(int sig)
+{
+	int fd = open(found, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+
+	if (fd == -1 || write(fd, mutant, mutant_len) == -1)
+		_exit(99);
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+static void
+mutate_all(const char *top)
+{
+	static const int signals[] = { SIGABRT, SIGSEGV, SIGBUS, SIGILL };
+	long count = sized("changed inputs", 10000, 200000);
+	struct mutate m = { .state = 88172645463325252u };
+	struct rusage used;
+
+	snprintf(found, sizeof(found), "%s/t/fuzz/found-%s",
+	    top == NULL ? "." : top, target);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		signal(signals[i], on_abort);
+	for (long n = 0; n < count; n++) {
+		mutant_len = mutate(&m, files, nfiles, mutant, MUTANT_MAX);
+		run(mutant, mutant_len);
+	}
+	getrusage(RUSAGE_SELF, &used);
+	figure("%ld changed inputs, at most %ld KiB of memory", count,
+	    used.ru_maxrss);
+	ok(used.ru_maxrss < RSS_MIB_MAX * 1024, "memory has a bound");
+	while (nfiles > 0)
+		free(files[--nfiles].bytes);
+}
+
 int
 main(int argc, char **argv)
 {
-	int files = 0;
+	int done = 0;
 
 	strlcpy(target, program_invocation_short_name, sizeof(target));
 	target[strlen(target) - strlen("_replay")] = '\0';
 	for (int i = 1; i < argc; i++)
-		files += replay(argv[i][0] == '/' ? "/" : ".", argv[i]);
+		done += replay(argv[i][0] == '/' ? "/" : ".", argv[i]);
 	if (argc == 1) {
-		files = replay_all(getenv("srcdir"), "corpus");
-		files += replay_all(getenv("builddir"), "made");
+		done = replay_all(getenv("srcdir"), "corpus");
+		done += replay_all(getenv("builddir"), "made");
 	}
-	ok(files > 0, "%s: %d files", target, files);
+	ok(done > 0, "%s: %d files", target, done);
+	if (nfiles > 0)
+		mutate_all(getenv("builddir"));
 	return done_testing();
 }

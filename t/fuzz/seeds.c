@@ -138,13 +138,20 @@ launch_seeds(void)
 			    (type >= LAUNCH_FORGET &&
 				type <= LAUNCH_SECRET_DROP) ||
 				    (type >= LAUNCH_EGRESS &&
-					type <= LAUNCH_EGRESS_LINK)
+					type <= LAUNCH_EGRESS_LINK) ||
+				    type == LAUNCH_ADOPT_END ||
+				    type == LAUNCH_SECRET_KEPT ||
+				    type == LAUNCH_RESTART
 				? 0
 				: 7);
 			if (type == LAUNCH_SPAWN)
 				m.u.spawn.limits = least;
 			if (type == LAUNCH_START)
 				m.u.start.limits = least;
+			if (type == LAUNCH_ADOPT)
+				m.u.adopt.spawn.limits = least;
+			if (type == LAUNCH_SECRET_KEPT)
+				m.u.kept.count = 2;
 			if (type == LAUNCH_FORGET || type == LAUNCH_KNOWN)
 				strlcpy(m.u.profile.name, "kept",
 				    sizeof(m.u.profile.name));

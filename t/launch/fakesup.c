@@ -10,12 +10,19 @@
  *   unsealed RUN (something that is no sealed memfd)
  *   limits MEMORY PROFILE CPU_MS PROCESSES (of the cells to come)
  *   who | exit STATUS | deaf (ignores SIGTERM)
+ *   adopted ID | name ID NAME
  *
  *   ready ID KIND | sandbox ID RENDERERS SECCOMP DEPTH NNP
  *   browser_exited ID STATUS | worker_ready ID | worker_exited ID STATUS
  *   reaped ID STATUS CAUSE ERRNO STAGE
  *   limit ID WHICH LIMIT VALUE (USAGE is not told)
  *   worker ID TEXT | log ID TEXT | me PID UID GID GROUPS FDS
+ *   adopt ID NAME HAS_WORKER BROWSER FLAGS RENDERERS MEMORY [PROFILE]
+ *   kept RUN | adopt_end COUNT | restart
+ *
+ * What it is offered at its start it has killed before it serves; with
+ * FAKESUP_ASKS in the environment the client decides. While the file is there
+ * that FAKESUP_ENDS names it ends at once.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -181,6 +188,17 @@ do_profile(enum launch_type type, const char *name)
 }
 
 static void
+do_name(const char *args)
+{
+	char *name;
+	struct launch_msg m;
+
+	launch_msg_init(&m, LAUNCH_NAME, (uint32_t)strtoul(args, &name, 10));
+	strlcpy(m.u.worker.name, name + 1, sizeof(m.u.worker.name));
+	send_msg(&m);
+}
+
+static void
 do_tell(const char *args)
 {
 	char *text;
@@ -245,6 +263,10 @@ obey(char *line)
 		do_give(line + 5);
 	else if (strncmp(line, "drop ", 5) == 0)
 		do_drop(line + 5);
+	else if (strncmp(line, "adopted ", 8) == 0)
+		do_simple(LAUNCH_ADOPTED, line + 8);
+	else if (strncmp(line, "name ", 5) == 0)
+		do_name(line + 5);
 	else if (strcmp(line, "garbage") == 0)
 		send(FD_LAUNCH, line, 7, 0);
 	else if (strcmp(line, "who") == 0)
@@ -282,6 +304,29 @@ cell_again(uint32_t id, int ipc)
 }
 
 static void
+offered(uint32_t id, const struct launch_adopt *a, const int *fds)
+{
+	const struct launch_spawn *s = &a->spawn;
+
+	cell_add(id, fds);
+	fprintf(out, "adopt %u %s %u %u %u %u %llu %s\n", (unsigned int)id,
+	    s->name[0] == '\0' ? "-" : s->name, a->has_worker, a->browser,
+	    s->flags, a->sandbox.renderers, (unsigned long long)a->usage.memory,
+	    s->profile);
+}
+
+static void
+tell_kept(const struct launch_kept *k)
+{
+	char text[ULID_CHARS + 1];
+
+	for (uint32_t i = 0; i < k->count; i++) {
+		ulid_format(&k->runs[i], text);
+		fprintf(out, "kept %s\n", text);
+	}
+}
+
+static void
 from_launcher(void)
 {
 	int fds[LAUNCH_MAX_FDS];
@@ -316,8 +361,22 @@ from_launcher(void)
 		    (unsigned long long)m.u.breach.limit,
 		    (unsigned long long)m.u.breach.value);
 		break;
+	case LAUNCH_ADOPT:
+		offered(id, &m.u.adopt, fds);
+		break;
+	case LAUNCH_ADOPT_END:
+		fprintf(out, "adopt_end %u\n", m.u.adopt_end.count);
+		break;
+	case LAUNCH_SECRET_KEPT:
+		tell_kept(&m.u.kept);
+		break;
+	case LAUNCH_RESTART:
+		fprintf(out, "restart\n");
+		break;
 	case LAUNCH_USAGE:
 	case LAUNCH_EGRESS_DOWN:
+	case LAUNCH_PROTECTION:
+	case LAUNCH_SETTING:
 		break;
 	case LAUNCH_EGRESS:
 		fd_close(&fds[0]);
@@ -387,6 +446,29 @@ serve(FILE *in)
 	}
 }
 
+/* Has all of a former life killed, and waits for its end. */
+static void
+refuse_all(void)
+{
+	int fds[LAUNCH_MAX_FDS], living = 0;
+	struct launch_msg m, kill;
+	bool all = false;
+
+	while (!all || living > 0) {
+		if (launch_recv(FD_LAUNCH, LAUNCH_TO_SUPERVISORD, &m, fds) != 0)
+			exit(4);
+		for (int i = 0; i < LAUNCH_MAX_FDS; i++)
+			fd_close(&fds[i]);
+		if (m.type == LAUNCH_ADOPT) {
+			launch_msg_init(&kill, LAUNCH_KILL, m.cell_id);
+			send_msg(&kill);
+			living++;
+		}
+		all = all || m.type == LAUNCH_ADOPT_END;
+		living -= m.type == LAUNCH_REAPED;
+	}
+}
+
 int
 main(int argc, char **argv)
 {
@@ -400,10 +482,15 @@ main(int argc, char **argv)
 		if (strcmp(argv[i], "-o") == 0 &&
 		    strcmp(argv[i + 1], "debug=yes") == 0)
 			return 9;
+	if (getenv("FAKESUP_ENDS") != NULL &&
+	    access(getenv("FAKESUP_ENDS"), F_OK) == 0)
+		return 1;
 	if (fcntl(FD_NEXT, F_GETFD) != -1)
 		fatal("descriptor %d is open", FD_NEXT);
 	if (listen(FD_ADMIN, 8) == -1 || listen(FD_CLIENT, 8) == -1)
 		fatal("listen: %s", strerror(errno));
+	if (getenv("FAKESUP_ASKS") == NULL)
+		refuse_all();
 	launch_msg_init(&m, LAUNCH_SERVING, 0);
 	send_msg(&m);
 	for (;;) {

@@ -1,5 +1,5 @@
 #!/usr/bin/perl
-# A step that was in flight when supervisord was killed was forgotten: the run
+# A step that was in flight when the service was killed was forgotten: the run
 # that failed for it blamed a step "start".
 use strict;
 use warnings;
@@ -18,24 +18,25 @@ sub get {
 		{ runId => $run, include => 'output' }) };
 }
 
-# Submits, waits for the event and kills supervisord.
+# Submits, waits for the event and kills the service with its workers.
 sub cut_off {
 	my ($template, $words, $event) = @_;
 	my $c = client();
 	my $run = $c->run($template, { do => $words },
 		{ mode => 'async' })->{runId};
-	my $seen = wait_until(30, sub {
+	my $seen = wait_until(60, sub {
 		my $e = $c->call('run.events', { runId => $run });
 		return grep { $_->{type} eq $event } @{ $e->{events} };
 	});
 	ok($seen, "$template: $event");
-	kill 'KILL', $c->call('profile.get')->{pid};
+	$i->stop('KILL');
+	$i->start;
 	return $run;
 }
 
 sub ended {
 	my ($run) = @_;
-	return wait_until(30, sub {
+	return wait_until(60, sub {
 		my $r = get($run);
 		return $r && $r->{endedAt} && $r;
 	});

@@ -5,7 +5,9 @@
 # t/confine/attacks.def lists.
 use strict;
 use warnings;
+use BrowserTask::Beside;
 use BrowserTask::Harness;
+use BrowserTask::Size qw(figure);
 use IO::Socket::UNIX;
 use Test::More;
 
@@ -34,7 +36,7 @@ sub instance {
 
 sub talk {
 	my ($i) = @_;
-	my $sock = wait_until(10, sub {
+	my $sock = wait_until(60, sub {
 		IO::Socket::UNIX->new(Peer => $i->admin_sock);
 	}) or die "connect: $!\n" . $i->log;
 	return { sock => $sock, lines => lines($sock) };
@@ -91,8 +93,8 @@ sub judge {
 		note sprintf '%-12s %-20s %s', $who, $name, $got;
 		push @wrong, "$name: $got" unless $got eq $want;
 	}
-	is_deeply(\@wrong, [], sprintf '%s: %d calls: %s', $who,
-		scalar @{ $attacks{$kind} }, $want);
+	figure('%s: %d calls: %s', $who, scalar @{ $attacks{$kind} }, $want);
+	is_deeply(\@wrong, [], "$who: $want");
 }
 
 sub workers {
@@ -112,9 +114,9 @@ sub try_program {
 
 	$prepare->($i);
 	$i->launch;
-	my $got = wait_until(15, sub { $end->($i) }) // 'nothing';
+	my $got = wait_until(60, sub { $end->($i) }) // 'nothing';
 	$i->stop('KILL');
-	left(10);
+	left(60);
 	note sprintf '%-12s %-20s %s', "$mode $programs{name}", $name, $got;
 	return $got;
 }
@@ -174,6 +176,37 @@ sub cell {
 	is_deeply(\%got, \%cell_wants, "$mode cell: is held back");
 }
 
+# It has the network, but no program, no process, no file that it could write,
+# and listens nowhere.
+my %egress_wants = (
+	(map { $_ => 'signal ' . SIGSYS } qw(execve fork clone3 socket_unix
+	    socket_netlink bind listen ptrace kill process_vm_readv pidfd_getfd
+	    mount setns unshare mmap_exec mprotect_exec bpf io_uring_setup
+	    pidfd_open setuid chmod unlink rename mkdir openat_write openat_proc
+	    openat2 memfd_create dup pipe2 getdents64 prctl prlimit_other)),
+	(map { $_ => 'errno ' . EACCES } qw(open openat stat access readlink)),
+	(map { $_ => 'works' } qw(socket_inet malloc getrandom clock)));
+
+sub egressd {
+	my ($mode) = @_;
+	my %got;
+
+	for my $name (sort keys %egress_wants) {
+		$got{$name} = try_program($mode, $name, sub {
+			$_[0]{env} = { TZ => $name };
+		}, sub {
+			my $log = $_[0]->log;
+			return "signal $1"
+			    if $log =~ /egressd was ended by signal (\d+)/;
+			return unless $log =~ /did $name (-?\d+) (\d+)/;
+			return $1 == -1 ? "errno $2" : 'works';
+		}, name => 'egressd', egressd => "$build/t/confine/egressd",
+		    supervisord => "$build/t/launch/fakesup",
+		    workerd => "$build/t/launch/fakework");
+	}
+	is_deeply(\%got, \%egress_wants, "$mode egressd: is held back");
+}
+
 # What all inherit of the launcher, seen by one that has no filter of its own.
 sub launcher {
 	my ($mode) = @_;
@@ -212,7 +245,7 @@ sub state_of_worker {
 
 	syswrite $t->{sock}, 'spawn 1 0 0 ' . DESCRIBE . ' ' . SESSION . "A\n";
 	my $worker;
-	wait_until(10, sub {
+	wait_until(60, sub {
 		($worker) = grep { $_->{cmd} =~ /^workerd: / } tree($i->{pid});
 		return $worker && file("/proc/$worker->{pid}/status")
 		    =~ /^Seccomp:\s+2$/m;
@@ -263,17 +296,14 @@ sub order {
 }
 
 # What is not there by then is a failure, not a reason to wait.
-alarm 120;
-for my $mode (modes()) {
-	subtest "$mode: workers" => sub { workers($mode) };
-	subtest "$mode: state of a worker" => sub { state_of_worker($mode) };
-	subtest "$mode: supervisord" => sub { supervisord($mode) };
-	subtest "$mode: launcher" => sub { launcher($mode) };
-	subtest "$mode: cell" => sub { cell($mode) };
-}
-SKIP: {
-	skip 'no strace', 1 if system('command -v strace >/dev/null') != 0;
+alarm 900;
+beside(mode_parts(workers => \&workers, 'state of a worker' => \&state_of_worker,
+	supervisord => \&supervisord, launcher => \&launcher,
+	cell => \&cell, egressd => \&egressd),
+    order => sub {
+	plan skip_all => 'no strace'
+	    if system('command -v strace >/dev/null') != 0;
 	order();
-}
-is(left(5), '', 'no process is left');
+    });
+is(left(60), '', 'no process is left');
 done_testing();

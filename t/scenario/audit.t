@@ -46,7 +46,7 @@ sub told {
 	my ($action, $n, %filter) = @_;
 	my @rows;
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	ok(wait_until(20, sub {
+	ok(wait_until(60, sub {
 		@rows = rows(action => $action, %filter);
 		return @rows >= $n;
 	}), "$action is told") or diag explain \@rows;
@@ -117,7 +117,7 @@ subtest 'orders' => sub {
 	told('service.resume', 1);
 	my $slow = batch($c, [ map { $site->url("/slow?$_") } 1 .. 5 ],
 	    { mode => 'async' })->{runId};
-	event($c, $slow, 60, sub { $_[0]{type} eq 'run_started' });
+	event($c, $slow, 120, sub { $_[0]{type} eq 'run_started' });
 	ok($c->call('run.cancel', { runId => $slow })->{success},
 	    'canceled while it ran');
 	($row) = told('run.cancel', 1, runId => $slow);
@@ -311,7 +311,7 @@ subtest 'old rows' => sub {
 	my $n = rows();
 	$i->configure("auditTtlMs = 1000\n");
 	kill 'HUP', $i->{pid};
-	ok(wait_until(30, sub { rows() < $n / 2 }), 'old rows go');
+	ok(wait_until(60, sub { rows() < $n / 2 }), 'old rows go');
 	cmp_ok(scalar(rows(action => 'audit.trim')), '>=', 1,
 	    'a row tells of that');
 	my ($rc, $said) = verify();
@@ -326,7 +326,8 @@ subtest 'old rows' => sub {
 # their own tests are.
 subtest 'every action' => sub {
 	my %elsewhere = map { $_ => 1 }
-	    qw(secret.use protection.waive);
+	    qw(secret.use protection.waive store.check store.backup
+	    service.restart);
 	open(my $fh, '<', "$top/model/audit_actions.def") or die "actions: $!";
 	my @all = do { local $/; <$fh> } =~ /^ACTION\(\w+, "([\w.]+)"/mg;
 	cmp_ok(scalar @all, '>', 10, 'there are actions');
@@ -370,7 +371,7 @@ subtest 'crashes' => sub {
 				$sent{ $a->{runId} } = 1 if $a->{runId};
 			}
 		};
-		ok(wait_until(30, sub {
+		ok(wait_until(60, sub {
 			eval { client($j)->call('profile.get')->{pid} };
 		}), "round $round: it is back");
 	}
@@ -386,5 +387,5 @@ subtest 'crashes' => sub {
 	ok($admin->call('audit.verify', {})->{sound}, 'the log is sound');
 	is($j->stop, 0, 'stopped');
 };
-is(left(5, $site->{pid}), '', 'nothing is left');
+is(left(60, $site->{pid}), '', 'nothing is left');
 done_testing();

@@ -237,6 +237,6 @@ subtest 'at the edge' => \&test_edges;
 subtest 'many' => \&test_many;
 check_next('all of these');
 is($i->stop, 0, 'stops');
-is(left(2, $site->{pid}), '', 'nothing is left');
+is(left(60, $site->{pid}), '', 'nothing is left');
 $site->stop;
 done_testing();

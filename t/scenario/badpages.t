@@ -87,7 +87,7 @@ sub tls_server {
 		exec 'openssl', qw(s_server -www -accept 127.0.0.1:0 -key),
 		    $key, '-cert', $cert or POSIX::_exit(127);
 	}
-	my $port = wait_until(20, sub {
+	my $port = wait_until(60, sub {
 		open(my $fh, '<', $log) or return;
 		my ($found) = join('', <$fh>) =~ /^ACCEPT .*:(\d+)$/m;
 		return $found;
@@ -120,7 +120,7 @@ sub good_beside {
 # Rows: address, code, cause or undef, message.
 sub check_failures {
 	my ($c, $run, $name, $attempts, @rows) = @_;
-	my $r = ended($c, $run, 120);
+	my $r = ended($c, $run, 320);
 	my %item = map { $_->{url} => $_ } @{ $r->{output}{result}{items} };
 
 	is($r->{status}, 'partial_success', "$name: the run goes on")
@@ -250,7 +250,7 @@ sub large {
 
 sub check_read {
 	my ($c, $run, $name, @rows) = @_;
-	my $r = ended($c, $run, 180);
+	my $r = ended($c, $run, 320);
 	my %item = items($r);
 	my ($art) = artifact_of($r, 'extraction');
 	my %full = map { $_->{url} => $_ }
@@ -282,7 +282,7 @@ my %ends = (
 		'WORKER_LOST', 'the worker ended unexpectedly',
 		q{The run's worker ended unexpectedly; submit again.} ],
 	'stopped browser' => [ 'STOP', 'browser', 'PAGE_CRASHED',
-		'CDP_UNAVAILABLE', 'a tab could not be closed within 1 s',
+		'CDP_UNAVAILABLE', 'a tab could not be closed within 5 s',
 		'The browser does not answer; submit again.' ],
 	'stopped worker' => [ 'STOP', 'worker', 'EXECUTION_ERROR',
 		'WORKER_SILENT', 'the worker did not answer for 3000 ms',
@@ -309,7 +309,7 @@ sub test_ends {
 	for my $name (sort keys %ends) {
 		my (undef, undef, $code, $cause, $message, $hint)
 		    = @{ $ends{$name} };
-		my $r = ended($c, $run{$name}, 60);
+		my $r = ended($c, $run{$name}, 120);
 		is($r->{status}, 'failed', "$name: the run fails");
 		is_deeply($r->{error}, { errorCode => $code,
 			message => $message, recoverHint => $hint,
@@ -364,10 +364,10 @@ my @large = large();
 my @failing = failing($closed);
 my @odd = odd();
 my @hanging = hanging(3000);
-my $big = begin($c, 2, 30000, @large);
+my $big = begin($c, 2, 120000, @large);
 my $hung = begin($c, 3, 3000, @hanging);
-my $failed = begin($c, 2, 30000, @failing);
-my $strange = begin($c, 1, 30000, @odd);
+my $failed = begin($c, 2, 120000, @failing);
+my $strange = begin($c, 1, 120000, @odd);
 
 subtest 'addresses and pages that fail' => sub {
 	check_failures($c, $failed, 'failing', 1, @failing);
@@ -389,6 +389,6 @@ subtest 'processes that end' => sub { test_ends($i, $c) };
 subtest 'a renderer that crashes' => sub { test_renderer($i, $c) };
 check_next($i, $c, 'crashes');
 is($i->stop, 0, 'stops');
-is(left(2, @servers), '', 'nothing is left');
+is(left(60, @servers), '', 'nothing is left');
 $_->stop for $site, $own;
 done_testing();

@@ -61,7 +61,7 @@ sub run_reached {
 
 sub begun {
 	my ($run) = @_;
-	return event($c, $run, 60, sub { $_[0]{type} eq 'phase_changed'
+	return event($c, $run, 120, sub { $_[0]{type} eq 'phase_changed'
 		&& $_[0]{data}{phase} eq 'acting' });
 }
 
@@ -72,7 +72,7 @@ sub endless {
 		{ mode => 'async', %{ $options // {} } });
 	begun($r->{runId});
 	my %parts;
-	wait_until(20, sub {
+	wait_until(60, sub {
 		%parts = parts($i, $r->{runId});
 		return @{ $parts{worker} } && @{ $parts{browser} };
 	});
@@ -170,5 +170,5 @@ note sprintf '%-29s %s', $_, join '; ', @{ $reached{$_} // ['NOT REACHED'] }
     for @codes;
 
 $i->stop;
-is(left(5, $site->{pid}), '', 'no process is left');
+is(left(60, $site->{pid}), '', 'no process is left');
 done_testing();

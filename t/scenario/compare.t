@@ -141,6 +141,6 @@ subtest 'inputs that are refused' => sub {
 };
 
 is($i->stop, 0, 'stops');
-is(left(2, $site->{pid}), '', 'nothing is left');
+is(left(60, $site->{pid}), '', 'nothing is left');
 $site->stop;
 done_testing();

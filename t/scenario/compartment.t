@@ -6,6 +6,7 @@
 # t/launch/fakework; launcher and cell are real.
 use strict;
 use warnings;
+use BrowserTask::Beside;
 use BrowserTask::Harness;
 use BrowserTask::Talk;
 use File::Copy ();
@@ -312,7 +313,7 @@ sub test_hostile {
 	    'another cell has another /tmp');
 	pids($t, 2);
 	is($i->stop, 0, 'the instance stops');
-	is(left(2), '', 'and nothing is left');
+	is(left(60), '', 'and nothing is left');
 }
 
 # A browser that its user may write to: that must not go for what it starts.
@@ -383,9 +384,6 @@ sub test_time_zone {
 	}
 }
 
-for my $mode (modes()) {
-	subtest "$mode: hostile browser" => sub { test_hostile($mode) };
-	subtest "$mode: own program" => sub { test_own_program($mode) };
-	subtest "$mode: time zone" => sub { test_time_zone($mode) };
-}
+beside(mode_parts('hostile browser' => \&test_hostile,
+	'own program' => \&test_own_program, 'time zone' => \&test_time_zone));
 done_testing();

@@ -61,7 +61,7 @@ sub reload {
 
 	$i->configure($text) if defined $text;
 	kill HUP => $i->{pid};
-	wait_until(20, sub { substr($i->log, $from) =~ $re });
+	wait_until(60, sub { substr($i->log, $from) =~ $re });
 	return substr $i->log, $from;
 }
 
@@ -172,7 +172,7 @@ sub test_start {
 	    ? qr/: setting maxQueuedRuns/ : qr/: setting uidBlocks/);
 	my $queued = sub {
 		my ($n) = @_;
-		return wait_until(20, sub {
+		return wait_until(60, sub {
 			$c->call('profile.get')->{maxQueuedRuns} == $n;
 		});
 	};
@@ -207,7 +207,7 @@ sub test_start {
 	# A new supervisord knows, too.
 	my $pid = $c->call('profile.get')->{pid};
 	kill KILL => $pid;
-	wait_until(20, sub { count($i->log, qr/: serving, epoch/) == 2 });
+	wait_until(60, sub { count($i->log, qr/: serving, epoch/) == 2 });
 	$c = BrowserTask::Client->new($i->client_sock);
 	is($c->call('profile.get')->{maxQueuedRuns}, 8,
 	    "$mode: a supervisord started later has it");
@@ -225,7 +225,7 @@ sub test_storm {
 		kill HUP => $i->{pid};
 	}
 	reload($i, "maxQueuedRuns = 77\n", qr/: setting maxQueuedRuns: 77,/);
-	ok(wait_until(20, sub {
+	ok(wait_until(60, sub {
 		$c->call('profile.get')->{maxQueuedRuns} == 77;
 	}), 'a storm of signals, and the last file holds');
 	is(count($i->log, qr/: serving, epoch/), 1, 'nothing was started anew');
@@ -251,14 +251,14 @@ sub test_terminal {
 		local $/;
 		return scalar <$fh> // '';
 	};
-	ok(wait_until(30, sub { $text->() =~ /: serving, epoch/ }),
+	ok(wait_until(60, sub { $text->() =~ /: serving, epoch/ }),
 	    'started in a terminal');
 	my ($p) = grep { $_->{cmd} =~ m{launcher/browsertaskd} } tree($pid);
 	kill HUP => $p->{pid};
-	ok(wait_until(20, sub { $text->() =~ /reload: no setting changed/ }),
+	ok(wait_until(60, sub { $text->() =~ /reload: no setting changed/ }),
 	    'SIGHUP is a reload');
 	kill KILL => $pid;
-	is(left(20), '', 'without its terminal it stops');
+	is(left(60), '', 'without its terminal it stops');
 }
 
 # Settings that something has to be done for.
@@ -282,11 +282,11 @@ sub test_effects {
 	my $quiet = sub {
 		my $before = $decisions->();
 		BrowserTask::Client->new($i->client_sock);
-		wait_until(20,
+		wait_until(60,
 			sub { $in[0]->call('profile.get')->{clients} == 2 });
 		return $decisions->() == $before;
 	};
-	ok(wait_until(20, $quiet), 'and off again');
+	ok(wait_until(60, $quiet), 'and off again');
 	is(count($i->log, qr/^(?!<[3467]>\w+: )/m), 0,
 	    'every line has a priority and a program');
 	is($i->stop, 0, 'stopped');
@@ -304,11 +304,11 @@ sub test_runs {
 	} 1 .. 2;
 	my $started = sub { $_[0]{type} eq 'run_started' };
 
-	ok(event($c, $runs[0], 60, $started), 'a run is active');
+	ok(event($c, $runs[0], 120, $started), 'a run is active');
 	is($c->call('profile.get')->{queuedRuns}, 1, 'another one waits');
 	reload($i, "maxConcurrentRuns = 2\n",
 	    qr/: setting maxConcurrentRuns: 2, was 1/);
-	ok(event($c, $runs[1], 60, $started), 'and begins after a reload');
+	ok(event($c, $runs[1], 120, $started), 'and begins after a reload');
 	is($c->call('profile.get')->{maxConcurrentRuns}, 2, 'as is told');
 	$c->call('run.cancel', { runId => $_ }) for @runs;
 	is($i->stop, 0, 'stopped');
@@ -354,7 +354,7 @@ sub test_share {
 	like($e->{message}, qr/uid 65534 .*maxClientsPerUid.*: 3 with this/,
 	    'in words');
 	like($e->{recoverHint}, qr/^Close connections/, 'with advice');
-	ok($c->closed(5), 'and closed');
+	ok($c->closed(60), 'and closed');
 	like($i->log, qr/^<4>supervisord: uid 65534: has its share of 2 /m,
 	    'and logged');
 	my $socket = $i->client_sock;
@@ -368,12 +368,12 @@ sub test_share {
 	my @root = map { BrowserTask::Client->new($i->client_sock) } 1 .. 4;
 	is($root[3]->{hello}{proto}, 1, 'root has no limit');
 	pop @in;
-	wait_until(5, sub { $root[0]->call('profile.get')->{clients} <= 5 });
+	wait_until(60, sub { $root[0]->call('profile.get')->{clients} <= 5 });
 	push @in, $enter->(65534);
 	is($in[1]->{hello}{proto}, 1, 'a place that is free can be taken');
 	reload($i, "maxClientsPerUid = 3\n",
 	    qr/: setting maxClientsPerUid: 3, was 2/);
-	ok(wait_until(20, sub {
+	ok(wait_until(60, sub {
 		($e, $c) = $refused->();
 		return defined $e->{proto};
 	}), 'after a reload there are more');
@@ -384,7 +384,7 @@ sub test_share {
 	is($enter->(65533)->{hello}{proto}, 1, 'a crowd keeps nobody out');
 	is(count($i->log, qr/^<4>supervisord: uid 65534: has its share/m), 1,
 	    'and is no crowd in the log');
-	ok(wait_until(20, sub { !grep { !$_->closed(0.01) } @crowd }),
+	ok(wait_until(60, sub { !grep { !$_->closed(0.01) } @crowd }),
 	    'all of it is sent away before long');
 	is($i->stop, 0, 'stopped');
 }
@@ -400,7 +400,7 @@ sub test_group {
 	# The line in the log comes before the change.
 	my $mode = sub {
 		my ($want) = @_;
-		return wait_until(20, sub {
+		return wait_until(60, sub {
 			(stat $i->client_sock)[2] % 01000 == $want;
 		});
 	};
@@ -410,7 +410,7 @@ sub test_group {
 	reload($i, "clientGroup = \"65534\"\n",
 	    qr/: setting clientGroup: "65534", was ""/);
 	ok($mode->(0660), 'after a reload it is the group\'s, too');
-	ok(wait_until(20, $enter), 'who comes in then');
+	ok(wait_until(60, $enter), 'who comes in then');
 	reload($i, '', qr/: setting clientGroup: "", was "65534"/);
 	ok($mode->(0600), 'and root\'s again');
 	ok(!$enter->(), 'who does not any more');
@@ -418,7 +418,7 @@ sub test_group {
 	if (defined $name) {
 		reload($i, "clientGroup = \"$name\"\n",
 		    qr/: setting clientGroup: "65534", was ""/);
-		ok(wait_until(20, $enter), 'a group has a name, too');
+		ok(wait_until(60, $enter), 'a group has a name, too');
 	}
 	reload($i, "clientGroup = \"no-such-group\"\n",
 	    qr/:1: clientGroup: there is no group "no-such-group" in .*stay/);
@@ -458,5 +458,5 @@ SKIP: {
 	test_share();
 	test_group();
 }
-is(left(5), '', 'nothing is left');
+is(left(60), '', 'nothing is left');
 done_testing;

@@ -232,5 +232,5 @@ subtest 'every answer about a run names it' => sub {
 };
 
 $i->stop;
-is(left(5), '', 'no process is left');
+is(left(60), '', 'no process is left');
 done_testing();

@@ -3,21 +3,21 @@
 # an ordinary user: nothing acknowledged is lost, no page of a journaled item is
 # fetched twice, no process is left, nothing hangs.
 #
-# ROUNDS (default 3) kills of each kind; SEED repeats a sequence.
+# SEED repeats a sequence.
 use strict;
 use warnings;
+use BrowserTask::Beside;
 use BrowserTask::Client;
 use BrowserTask::Harness;
+use BrowserTask::Size qw(seeded sized);
 use HTTP::Tiny;
 use JSON::PP qw(decode_json);
 use Test::More;
 use Time::HiRes qw(time sleep);
 
-my $rounds = $ENV{ROUNDS} // 3;
-my $seed = $ENV{SEED} // int(rand(1 << 30));
+my $rounds = sized('kills of each kind', 3, 50);
+seeded();
 my $pages = 20;
-srand $seed;
-diag "seed $seed";
 
 my $builddir = $ENV{builddir} // '.';
 open my $site, '-|', "$builddir/site/demosite", '--delay-ms', '100'
@@ -103,7 +103,7 @@ sub victim {
 	my ($i, $kind) = @_;
 	return $i->{pid} if $kind eq 'launcher';
 	my @found;
-	wait_until(20, sub {
+	wait_until(60, sub {
 		@found = grep { $_->{cmd} =~ $is{$kind} && $_->{state} ne 'Z' }
 		    tree($i->{pid});
 	});
@@ -154,7 +154,7 @@ sub round {
 	    or return;
 	if ($kind eq 'launcher') {
 		$i->wait(10);
-		is(left(2, $site_pid), '', "$name: nothing is left");
+		is(left(60, $site_pid), '', "$name: nothing is left");
 		$i->start;
 	}
 	if ($kind =~ /supervisord|launcher/) {
@@ -166,7 +166,8 @@ sub round {
 	is(submit($i, $name, @urls), $run, "$name: its key still names the same run");
 }
 
-for my $mode (modes()) {
+each_mode(sub {
+	my ($mode) = @_;
 	my $i = BrowserTask::Harness->new(mode => $mode)->start;
 	for my $kind (qw(worker browser cell supervisord launcher)) {
 		round($i, $kind, "$mode $kind $_") for 1 .. $rounds;
@@ -175,8 +176,8 @@ for my $mode (modes()) {
 	my $r = wait_ended($i, submit($i, "$mode last", @urls), 60);
 	is($r->{status}, 'succeeded', "$mode: the service is as good as new");
 	is($i->stop, 0, "$mode: stops");
-	is(left(2, $site_pid), '', "$mode: nothing is left");
-}
+	is(left(60, $site_pid), '', "$mode: nothing is left");
+});
 kill 'TERM', $site_pid;
 close $site;
 done_testing();

@@ -264,6 +264,7 @@ SKIP: {
 	is $as_nobody->('status'), 0, 'another user is served';
 	is $as_nobody->('drain'), 4, '... but may not drain';
 	is $as_nobody->('resume'), 4, '... nor resume';
+	is $as_nobody->('restart'), 4, '... nor have it start anew';
 	is $as_nobody->('runs', '-u', 0), 4, '... nor see what is root\'s';
 	is scalar(listed('runs', '-u', $nobody)), 0, 'root may ask';
 }
@@ -326,7 +327,7 @@ like +(ctl('template', 'show', 'batch_extract_pages'))[1], qr/^urls /m,
 	close $c->{sock};
 	ok json('profile')->{pid}, 'one who asks and leaves does no harm';
 }
-ok wait_until(30, sub {
+ok wait_until(60, sub {
 	!grep { $_->{cmd} =~ /\b(workerd|cell)\b/ } tree($i->{pid})
 }), 'nothing is left of the checks';
 

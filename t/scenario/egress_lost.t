@@ -24,7 +24,7 @@ subtest 'killed' => sub {
 	done($c, $r->{runId}, 1);
 	my $pid = egressd($i);
 	ok(kill('KILL', $pid), 'egressd is killed while a run is active');
-	ok(wait_until(30, sub { (egressd($i) // $pid) != $pid }),
+	ok(wait_until(60, sub { (egressd($i) // $pid) != $pid }),
 		'another one is started');
 	my $end = ended($c, $r->{runId}, 120);
 	like($end->{status}, qr/^(?:succeeded|partial_success)$/,
@@ -38,7 +38,7 @@ subtest 'killed' => sub {
 	$end = batch($c, [ $site->url('/login') ], { mode => 'sync' });
 	is($end->{status}, 'succeeded', 'the next run') or diag explain $end;
 	is(($i->stop // -1) >> 8, 0, 'the service ends well');
-	is(left(5, $site->{pid}), '', 'nothing is left');
+	is(left(60, $site->{pid}), '', 'nothing is left');
 };
 
 subtest 'one that does not start' => sub {

@@ -45,6 +45,7 @@ BEGIN {
 use BrowserTask::Dns;
 use BrowserTask::Harness;
 use BrowserTask::Scenario;
+use BrowserTask::Size qw(figure);
 use BrowserTask::Trap;
 
 my $F = 8000;    # the port where nothing may arrive
@@ -246,15 +247,19 @@ my @others = qw([::1] [0:0:0:0:0:0:0:1] [0000::1] localhost LOCALHOST localhost.
     240.0.0.1 192.0.2.1 internal.test both.test metadata.test mapped.test
     %6c%6f%63%61%6c%68%6f%73%74);
 
-# A page that fetches all of these, some at a time.
+# A page that fetches all of these, some at a time. It is loaded when that is
+# done, for a frame in it is so only then.
 sub spelled {
 	my $list = join ',', map { s/\+/:/gr } @_;
-	return '<title>spelled</title><script>const all = "' . $list
+	return '<title>spelled</title><body><script>const frame = '
+	    . 'document.createElement("iframe"); document.body.append(frame);'
+	    . ' frame.contentDocument.open(); const all = "' . $list
 	    . '".split(",").map(decodeURIComponent);'
 	    . 'const next = async () => { for (let h; (h = all.shift()); ) '
 	    . '{ try { await fetch("http://" + h + "/hit/spelled?" + encodeURI'
 	    . 'Component(h), { mode: "no-cors" }) } catch (e) {} } };'
-	    . 'Promise.all([1,2,3,4,5,6].map(next))</script>';
+	    . 'Promise.all([1,2,3,4,5,6].map(next)).then(() => '
+	    . 'frame.contentDocument.close())</script>';
 }
 
 my $trap = BrowserTask::Trap->new(\&answer, 80, 443, $F);
@@ -326,6 +331,7 @@ sub nothing_arrived {
 }
 
 my @ways = sort keys %in_page, keys %by_header, keys %leaving, keys %answered;
+figure('%d ways out', scalar @ways);
 cmp_ok(scalar @ways, '>=', 25, scalar(@ways) . ' ways out are tried');
 subtest 'ways out' => sub {
 	run([ ways_urls("$public[1]:$A") ]);
@@ -361,6 +367,7 @@ subtest 'spellings' => sub {
 	    @others;
 	my $escape = sub { join ',', map { s/([^\w.:\[\]@-])/sprintf '%%%02x',
 		ord $1/ger } @_ };
+	figure('%d spellings', scalar @spelled);
 	cmp_ok(scalar @spelled, '>=', 120, scalar(@spelled)
 		. ' spellings of forbidden addresses');
 	# Port 80 as well, which is written by leaving it out.

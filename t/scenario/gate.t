@@ -4,6 +4,7 @@
 # system refuses to use it. With the real one the run's log has what was seen.
 use strict;
 use warnings;
+use BrowserTask::Beside;
 use BrowserTask::Harness;
 use BrowserTask::Scenario;
 use Test::More;
@@ -13,7 +14,7 @@ my $site = BrowserTask::Scenario::Site->new;
 
 sub acting {
 	my ($c, $run) = @_;
-	my $e = event($c, $run, 60, sub { $_[0]{type} eq 'phase_changed'
+	my $e = event($c, $run, 120, sub { $_[0]{type} eq 'phase_changed'
 	    && $_[0]{data}{phase} eq 'acting' });
 	return $e && $e->{data};
 }
@@ -53,12 +54,10 @@ sub test_bare {
 	is($c->call('profile.get')->{browser}{confined}, 0,
 	    'and profile.get');
 	is($i->stop, 0, 'stop');
-	is(left(2, $site->{pid}), '', 'nothing is left');
+	is(left(60, $site->{pid}), '', 'nothing is left');
 }
 
-for my $mode (modes()) {
-	subtest "$mode: confined" => sub { test_confined($mode, 0) };
-	subtest "$mode: confined spare" => sub { test_confined($mode, 1) };
-	subtest "$mode: not confined" => sub { test_bare($mode) };
-}
+beside(mode_parts(confined => sub { test_confined($_[0], 0) },
+	'confined spare' => sub { test_confined($_[0], 1) },
+	'not confined' => \&test_bare));
 done_testing();

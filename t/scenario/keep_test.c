@@ -37,6 +37,7 @@ struct shift {
 	struct buf text; /* of the items */
 	bool ready, ended, good, has_state;
 	int warnings, items, status;
+	int64_t said; /* numbered messages */
 	char code[64];
 	int64_t start_ms, stopped_ms, item_ms, end_ms;
 };
@@ -63,6 +64,17 @@ send_hello(struct shift *s)
 	ipc_set_int(&p, F_CELL_ID, 1);
 	send_note(s, &p);
 	chan_set_phase(s->chan, PEER_IDLE);
+}
+
+/* All is stored: the worker may go. */
+static void
+send_ack(struct shift *s)
+{
+	struct ipc_params p;
+
+	ipc_params_init(&p, MSG_W_RUN_ACK);
+	ipc_set_int(&p, F_N, s->said);
+	send_note(s, &p);
 }
 
 static void
@@ -153,6 +165,7 @@ on_msg(struct chan *chan, const struct ipc_msg *msg, void *ctx)
 	const struct ipc_params *p = &msg->params;
 	struct shift *s = ctx;
 
+	s->said += (msg_row(p->msg)->flags & IPC_KEPT) != 0;
 	switch (p->msg) {
 	case MSG_S_HELLO:
 		send_hello(s);
@@ -194,6 +207,7 @@ on_msg(struct chan *chan, const struct ipc_msg *msg, void *ctx)
 			strlcpy(
 			    s->code, ipc_str(p, F_ERROR_CODE), sizeof(s->code));
 		chan_set_phase(chan, PEER_ENDED);
+		send_ack(s);
 		break;
 	default:
 		break;

@@ -11,6 +11,7 @@ local template = {
 		properties = {
 			urls = { type = "array", items = { type = "string" } },
 			store = { type = "string" },
+			noise = { type = "integer" },
 			fail = { type = "boolean" },
 		},
 	},
@@ -37,6 +38,11 @@ function template.run(ctx)
 		    text: document.body.innerText,
 		    stored: localStorage.getItem("word"),
 		    kept: sessionStorage.getItem("tab") })]])
+		-- A command of that many bytes.
+		if ctx.inputs.noise then
+			tab:eval("(word) => word.length",
+				("x"):rep(ctx.inputs.noise))
+		end
 		if ctx.inputs.store then
 			tab:eval([[(word) => {
 			    localStorage.setItem("word", word);

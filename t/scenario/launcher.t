@@ -3,9 +3,10 @@
 # are played by t/launch/fakesup and t/launch/fakework.
 use strict;
 use warnings;
+use BrowserTask::Beside;
 use BrowserTask::Harness;
 use BrowserTask::Talk;
-use Fcntl qw(F_SETFD);
+use Fcntl qw(F_SETFD LOCK_EX);
 use File::Find ();
 use IO::Socket::UNIX;
 use POSIX ();
@@ -44,7 +45,7 @@ sub end {
 	my ($pid, $how) = @_;
 
 	$how ? $how->() : kill 'KILL', $pid;
-	wait_until(5, sub { !-d "/proc/$pid" }) or die "$pid lives\n";
+	wait_until(60, sub { !-d "/proc/$pid" }) or die "$pid lives\n";
 }
 
 sub supervisord { return find($_[0], qr/^supervisord /) }
@@ -103,7 +104,7 @@ sub test_cell {
 	    $t->expect(qr/^me (\d+) (\d+) (\d+) (\d+) (\S+)/);
 	my $base = $system ? $uid : undef;
 	if ($system) {
-		is(($uid - 1879048192) % 64, 0, 'supervisord has uid block+0');
+		is($uid % 64, 0, 'supervisord has uid block+0');
 		is($gid, $uid, 'and the group of the same number');
 		is($groups, 0, 'and no other group');
 	} else {
@@ -179,7 +180,7 @@ sub test_cell {
 	is(scalar(cells($i)), 0, 'wholly');
 
 	is($i->stop, 0, 'SIGTERM ends the instance with status 0');
-	is(left(2), '', 'and leaves nothing');
+	is(left(60), '', 'and leaves nothing');
 	ok(!-e $i->admin_sock && !-e $i->client_sock, 'no socket either');
 }
 
@@ -226,10 +227,10 @@ sub test_deaths {
 	kill 'STOP', browser($i);
 	my $was = time;
 	end(supervisord($i));
-	ok(wait_until(5, sub { !grep { $_->{cmd} =~ /^cell/ } tree($i->{pid}) }),
+	ok(wait_until(60, sub { !grep { $_->{cmd} =~ /^cell/ } tree($i->{pid}) }),
 	    'supervisord killed: its cells are, too');
 	$t = BrowserTask::Talk->new($i);
-	cmp_ok(time - $was, '<', 5, 'it is started again');
+	cmp_ok(time - $was, '<', 30, 'it is started again');
 	is($t->up(1, BROWSER), 1, 'and works');
 	end(supervisord($i), sub { $t->say('garbage') });
 	$t = BrowserTask::Talk->new($i);
@@ -239,7 +240,7 @@ sub test_deaths {
 	$t->version(1);
 	kill 'STOP', browser($i), worker($i), cell($i);
 	kill 'KILL', $i->{pid};
-	is(left(2), '',
+	is(left(60), '',
 	    'launcher killed while all of a cell is stopped: nothing left');
 }
 
@@ -362,7 +363,7 @@ sub test_kept {
 	ok(!-d "$dir/one", 'but when its cell is gone');
 	test_purge($i, $t, $dir);
 	is($i->stop, 0, 'stop');
-	is(left(2), '', 'nothing left');
+	is(left(60), '', 'nothing left');
 }
 
 # As if the browser had made it.
@@ -398,6 +399,26 @@ sub test_purge {
 	$t->expect(qr/^reaped 7/);
 }
 
+# Somebody has the lock, until that is said. A machine that is slow to let go of
+# it is given another chance.
+sub waits_for_lock {
+	my ($i) = @_;
+
+	is($i->stop, 0, 'it stops');
+	for (1 .. 5) {
+		open(my $lock, '+<', $i->state_dir . '/lock')
+		    or die "lock: $!\n";
+		flock $lock, LOCK_EX or die "flock: $!\n";
+		$i->launch;
+		wait_until(20, sub { $i->log =~
+		    /waits up to 2 s for process $$ \(\S+\), which has the/ });
+		close $lock;
+		return 1 if $i->ready;
+		$i->wait;
+	}
+	return 0;
+}
+
 sub test_restart_after_kill {
 	my ($mode) = @_;
 	my $i = instance(mode => $mode)->start;
@@ -407,17 +428,20 @@ sub test_restart_after_kill {
 	$t->up(1, BROWSER);
 	$t->version(1);
 	kill 'KILL', $i->{pid};
-	is(left(2), '', 'nothing left of a killed instance');
+	is(left(60), '', 'nothing left of a killed instance');
 	$i->wait;
 	$i->start;
 	pass('it starts again on the same state and sockets');
 	is(files_below($i->state_dir . '/profiles/kept'), 0,
 	    'and no profile was left');
 
+	ok(waits_for_lock($i), 'it waits for what a killed one has left');
+	$t = BrowserTask::Talk->new($i);
+
 	my $second = instance(mode => $mode, state => $i->state_dir)->launch;
 	is($second->wait, 75 << 8, 'the state directory is locked');
-	like($second->log, qr/another browsertaskd uses the state directory/,
-	    'and says so');
+	like($second->log, qr/another browsertaskd uses the state directory .*process $i->{pid} \(browsertaskd\)/,
+	    'and says so, and which has it');
 	$second = instance(mode => $mode, run => $i->run_dir)->launch;
 	is($second->wait, 75 << 8, 'so is the socket directory');
 
@@ -435,7 +459,7 @@ sub test_restart_after_kill {
 	my $was = time;
 	is($i->stop, 0, 'a supervisord that does not end');
 	cmp_ok(time - $was, '>=', 2.9, 'gets its grace');
-	is(left(2), '', 'and is killed');
+	is(left(60), '', 'and is killed');
 }
 
 sub test_blocks {
@@ -470,7 +494,7 @@ sub test_blocks {
 		POSIX::setuid($b + 40);
 		exec 'sleep', '1000';
 	}
-	wait_until(5, sub { (grep { $_->{pid} == $stray && $_->{uid} == $b + 40
+	wait_until(60, sub { (grep { $_->{pid} == $stray && $_->{uid} == $b + 40
 	    && $_->{cmd} =~ /sleep/ } tree()) });
 	$j->start;
 	is(uid_of($j), $b, 'it takes its former block again');
@@ -478,7 +502,7 @@ sub test_blocks {
 	    'and kills what was left in it');
 	like($j->log, qr/killing process $stray/, 'which is logged');
 	is($j->stop, 0, 'stop');
-	my $far = 1879048192 + 4000 * 4096 + 64 * ($$ % 4096);
+	my $far = 1879048192 + 64 * ($$ % 4096);
 	$j->{settings} = [ "uidBase=$far", 'uidBlocks=1' ];
 	$j->start;
 	is(uid_of($j), $far, 'another block');
@@ -489,7 +513,7 @@ sub test_blocks {
 	is((stat $j->state_dir . '/profiles')[4], 0, 'profiles stay root\'s');
 	is($j->stop, 0, 'stop');
 	is($i->stop, 0, 'stop');
-	is(left(2), '', 'nothing left');
+	is(left(60), '', 'nothing left');
 }
 
 sub test_damping {
@@ -500,7 +524,7 @@ sub test_damping {
 	cmp_ok(time - $was, '>=', 3.9, 'not faster than once a second');
 	is(() = $i->log =~ /supervisord ended with status 9/g, 5,
 	    'after five starts');
-	is(left(2), '', 'nothing left');
+	is(left(60), '', 'nothing left');
 }
 
 sub test_systemd {
@@ -636,12 +660,12 @@ sub test_secrets {
 	$t->say("give 99 $b");
 	my $was = supervisord($i);
 	$t->say("unsealed $a");
-	wait_until(10, sub { !-d "/proc/$was" });
+	wait_until(60, sub { !-d "/proc/$was" });
 	like($i->log, qr/supervisord: broken link/,
 	    'what is no sealed memfd breaks the link');
 	$t = BrowserTask::Talk->new($i);
-	is((secrets_of($t, 1, $b))[0], 'secrets 0 ',
-	    'a restart of supervisord loses all of them');
+	is((secrets_of($t, 1, $b))[0], 'secrets 65536 lang' . 'x' x 36,
+	    'a restart of supervisord loses none of the others');
 	is($i->stop, 0, 'stop');
 }
 
@@ -660,16 +684,10 @@ sub test_no_namespaces {
 	    'and advice');
 }
 
-for my $mode (modes()) {
-	for my $test ([ cell => \&test_cell ], [ deaths => \&test_deaths ],
-	    [ kept => \&test_kept ], [ restart => \&test_restart_after_kill ],
-	    [ damping => \&test_damping ], [ systemd => \&test_systemd ],
-	    [ careless => \&test_careless_parent ],
-	    [ secrets => \&test_secrets ]) {
-		subtest "$mode: $test->[0]" => sub { $test->[1]->($mode) };
-	}
-}
-subtest 'uid blocks' => \&test_blocks if $> == 0;
-subtest 'no namespaces' => \&test_no_namespaces;
-subtest 'usage' => \&test_usage;
+beside(mode_parts(cell => \&test_cell, deaths => \&test_deaths,
+	kept => \&test_kept, restart => \&test_restart_after_kill,
+	damping => \&test_damping, systemd => \&test_systemd,
+	careless => \&test_careless_parent, secrets => \&test_secrets),
+    $> == 0 ? ('uid blocks' => \&test_blocks) : (),
+    'no namespaces' => \&test_no_namespaces, usage => \&test_usage);
 done_testing();

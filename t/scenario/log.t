@@ -46,9 +46,9 @@ sub test_log {
 	    "$mode: a run that goes well");
 	my $dead = batch($c, [ $site->url('/never-headers') ],
 	    { mode => 'async' });
-	event($c, $dead->{runId}, 60, sub { $_[0]{type} eq 'run_started' });
+	event($c, $dead->{runId}, 120, sub { $_[0]{type} eq 'run_started' });
 	my %parts;
-	wait_until(30, sub {
+	wait_until(60, sub {
 		%parts = parts($i, $dead->{runId});
 		return @{ $parts{browser} } > 0;
 	});
@@ -96,5 +96,5 @@ sub test_log {
 }
 
 test_log($_) for modes();
-is(left(5, $site->{pid}), '', 'nothing is left');
+is(left(60, $site->{pid}), '', 'nothing is left');
 done_testing;

@@ -83,7 +83,7 @@ cmp_ok($each, '<', 64, 'none takes more than a little of supervisord')
 
 $_->eof for @all;
 is(scalar(grep { ($_->wait(20) // -1) != 0 } @all), 0, 'all end well');
-ok(wait_until(20, sub { descriptors($pid) <= $fds }),
+ok(wait_until(60, sub { descriptors($pid) <= $fds }),
     'no descriptor is left of them');
 is(supervisord($i), $pid, 'the service is the one that was');
 is($i->stop, 0, 'and stops');

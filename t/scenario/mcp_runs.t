@@ -265,5 +265,5 @@ $modern->wait;
 $m->eof;
 is $m->wait, 0, 'the end';
 $i->stop;
-is left(10, $site->{pid}), '', 'nothing is left';
+is left(60, $site->{pid}), '', 'nothing is left';
 done_testing;

@@ -62,5 +62,5 @@ is $profile->{structuredContent}{trustLevel}, 'local',
     'and calls one of them';
 
 $i->stop;
-is left(10, $site->{pid}), '', 'nothing is left';
+is left(60, $site->{pid}), '', 'nothing is left';
 done_testing;

@@ -23,7 +23,7 @@ symlink "$build/$_/$_", "$dir/lib/$_" for qw(supervisord egressd workerd cell);
 open my $conf, '>', "$dir/conf" or die;
 close $conf;
 my @uids = $> == 0
-    ? ('-o', 'uidBase=' . (1879048192 + $$ % 4000 * 4096)) : ();
+    ? ('-o', 'uidBase=' . (2000000000 + $$ % 32768 * 4096)) : ();
 
 sub adapter {
 	my (%opt) = @_;
@@ -80,14 +80,14 @@ like $r->{status}, qr/^(failed|canceled)$/, '... and it had ended first';
 
 # The service is killed, launcher and all.
 kill 'KILL', map { $_->{pid} } services();
-wait_until(20, sub { reap_all(); !services() });
+wait_until(60, sub { reap_all(); !services() });
 $r = $m->tool('get_task_run', { runId => $run });
 is $r->{structuredContent}{runId}, $run, 'killed: the next call starts one'
     or diag explain $r;
 $m->eof;
 is $m->wait, 0, 'the adapter ends';
 kill 'TERM', map { $_->{pid} } services();
-ok wait_until(20, sub { reap_all(); !services() }), 'so does the service';
+ok wait_until(60, sub { reap_all(); !services() }), 'so does the service';
 
 # What cannot be started is told.
 for (
@@ -104,7 +104,7 @@ for (
 	$m->eof;
 	$m->wait;
 }
-is left(20), '', 'nothing is left';
+is left(60), '', 'nothing is left';
 remove_tree($dir);
 done_testing;
 

@@ -153,7 +153,7 @@ is $p->ask('resources/subscribe', { uri => "run://$run" })->{error}{code},
     -32601, 'no subscribe in the modern era';
 $p->eof;
 my %ended;
-while (defined(my $l = $p->line(10))) {
+while (defined(my $l = $p->line(60))) {
 	$ended{ $l->{id} } = $l->{result}{_meta}{$sid} if $l->{id};
 }
 is_deeply \%ended, { $id => $id, $second => $second },
@@ -163,5 +163,5 @@ is $p->wait, 0, '... and the adapter';
 $_->eof for $m, $actor;
 is $_->wait, 0, 'the end' for $m, $actor;
 $i->stop;
-is left(10, $site->{pid}), '', 'nothing is left';
+is left(60, $site->{pid}), '', 'nothing is left';
 done_testing;

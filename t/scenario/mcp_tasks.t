@@ -1,5 +1,6 @@
 #!/usr/bin/perl
-# Runs as tasks, by the extension of the modern era, with raw lines.
+# Runs as tasks, with raw lines: by the extension of the modern era, and as the
+# core of the revision 2025-11-25 has them.
 use strict;
 use warnings;
 use BrowserTask::Harness;
@@ -137,13 +138,166 @@ is $m->ask('tasks/list')->{error}{code}, -32601, 'there is no tasks/list';
 $m->{capabilities} = {};
 is run($m, {}, '/news')->{resultType}, 'complete',
     'who has not declared it gets no task';
-my $legacy = BrowserTask::Mcp->new(instance => $i);
-$legacy->init;
-is $legacy->ask('tasks/get', { taskId => $t->{taskId} })->{error}{code},
-    -32601, 'there are no tasks in the legacy era';
 
-$_->eof for $m, $other, $legacy;
-is $_->wait, 0, 'the end' for $m, $other, $legacy;
+# Who listens is told of changes, and of what has ended already.
+$m->{capabilities} = $declared;
+@{ $m->{notes} } = ();
+my $ended = $t->{taskId};
+$t = run($m, {}, '/slow');
+my $listen = $m->request('subscriptions/listen', { notifications => {
+	taskIds => [ $t->{taskId}, $ended, 'none', 7 ],
+	resourceSubscriptions => [ "run://$t->{taskId}" ] } });
+my %told;
+wait_until(60, sub {
+	my $n = $m->line(60) // return 0;
+	push @{ $m->{notes} }, $n;
+	push @{ $told{ $n->{params}{taskId} } }, $n
+	    if ($n->{method} // '') eq 'notifications/tasks';
+	my ($now) = reverse @{ $told{ $t->{taskId} } // [] };
+	return $now && $now->{params}{status} eq 'completed' && $told{$ended};
+});
+my $first = $m->{notes}[0];
+is $first->{method}, 'notifications/subscriptions/acknowledged',
+    'listening to tasks';
+is_deeply [ sort @{ $first->{params}{notifications}{taskIds} } ],
+    [ sort $t->{taskId}, $ended ], '... to those that there are';
+is_deeply $first->{params}{notifications}{resourceSubscriptions},
+    [ "run://$t->{taskId}" ], '... beside resources';
+my $last = $told{ $t->{taskId} }[-1]{params};
+is $last->{status}, 'completed', 'its end is told';
+is $last->{result}{structuredContent}{status}, 'succeeded',
+    '... with its result';
+cmp_ok $last->{ttlMs}, '>', 1_799_000, '... and how long it is kept';
+is $last->{_meta}{'io.modelcontextprotocol/subscriptionId'}, $listen,
+    '... for this subscription';
+is $told{$ended}[-1]{params}{status}, 'cancelled',
+    'what had ended is told at once';
+ok scalar(grep { ($_->{method} // '') eq 'notifications/resources/updated' }
+    @{ $m->{notes} }), 'the resource was told of, too';
+my $two = run($m, {}, '/never-headers')->{taskId};
+$m->request('subscriptions/listen', { notifications => { taskIds => [$two] } });
+$m->line(60);
+$m->ask('tasks/cancel', { taskId => $two });
+ok wait_until(60, sub {
+	my $n = shift @{ $m->{notes} } // $m->line(60) // {};
+	return ($n->{params}{taskId} // '') eq $two
+	    && $n->{params}{status} eq 'cancelled';
+}), 'a canceled one is told';
+is $m->ask('subscriptions/listen', { notifications => { taskIds => 'x' } })
+    ->{error}{code}, -32602, 'taskIds must be an array';
+{
+	local $m->{capabilities} = {};
+	is $m->ask('subscriptions/listen', { notifications =>
+		{ taskIds => [$ended] } })->{error}{code}, -32021,
+	    'nobody listens to tasks undeclared';
+}
+
+# The experimental tasks of the revision 2025-11-25.
+my $old = BrowserTask::Mcp->new(instance => $i);
+is_deeply $old->init('2025-11-25')->{capabilities}{tasks},
+    { list => {}, cancel => {}, requests => { tools => { call => {} } } },
+    'tasks are declared in 2025-11-25';
+is_deeply { map { $_->{name} => $_->{execution} } grep { $_->{execution} }
+    @{ $old->ask('tools/list')->{result}{tools} } },
+    { run_task_template => { taskSupport => 'optional' } },
+    '... of one tool';
+
+sub old_run {
+	my ($path, $task, %options) = @_;
+	my $a = $old->answer($old->call('run_task_template', {
+		templateId => 'batch_extract_pages',
+		inputs => { urls => [ $site->url($path) ] },
+		options => \%options }, defined $task ? (task => $task) : ()), 60);
+	return $a->{result} // $a->{error};
+}
+
+sub old_ask {
+	my ($method, $id) = @_;
+	my $a = $old->ask($method, { taskId => $id }, 60);
+	return $a->{result} // $a->{error};
+}
+
+$r = old_run('/slow', { ttl => 60000 });
+my $task = $r->{task};
+like $task->{taskId}, qr/^run_[0-9A-Z]{26}$/, 'a call is answered with a task'
+    or diag explain $r;
+is $task->{status}, 'working', '... that works';
+ok exists $task->{ttl} && !defined $task->{ttl}, '... and is kept while it does';
+is old_ask('tasks/get', $task->{taskId})->{taskId}, $task->{taskId},
+    '... and exists at once';
+$r = old_ask('tasks/result', $task->{taskId});
+is $r->{structuredContent}{status}, 'succeeded', 'its result is waited for'
+    or diag explain $r;
+is $r->{structuredContent}{runId}, $task->{taskId}, '... that of the call';
+is $r->{_meta}{'io.modelcontextprotocol/related-task'}{taskId},
+    $task->{taskId}, '... and says whose it is';
+ok !exists $r->{resultType}, '... as that revision writes it';
+$r = old_ask('tasks/get', $task->{taskId});
+is $r->{status}, 'completed', 'then it is completed';
+cmp_ok $r->{ttl}, '>', 1_799_000, '... and kept for a time';
+is old_ask('tasks/cancel', $task->{taskId})->{code}, -32602,
+    'what has ended is not canceled';
+is old_run('/news', {}, mode => 'async')->{task}{status}, 'working',
+    'mode async can be a task as well';
+is old_run('/news', undef, mode => 'sync')->{structuredContent}{status},
+    'succeeded', 'without task a call is what it was';
+
+# One that fails: the task of that revision fails, too.
+$task = old_run('/never-headers', {}, timeoutMs => 2000)->{task};
+$r = old_ask('tasks/result', $task->{taskId});
+ok $r->{isError}, 'the result of a failed run is an error';
+is old_ask('tasks/get', $task->{taskId})->{status}, 'failed',
+    '... and its task failed';
+
+# Canceled while its result is waited for.
+$task = old_run('/never-headers', {})->{task};
+my $waits = $old->request('tasks/result', { taskId => $task->{taskId} });
+$r = old_ask('tasks/cancel', $task->{taskId});
+is $r->{status}, 'cancelled', 'a task is canceled before that is answered';
+is $old->answer($waits, 60)->{result}{structuredContent}{status}, 'canceled',
+    '... and whoever waited is answered';
+is old_ask('tasks/cancel', $task->{taskId})->{code}, -32602, '... once';
+
+# All of them, by pages.
+my (%listed, $cursor);
+do {
+	my $a = $old->ask('tasks/list', $cursor ? { cursor => $cursor } : {})
+	    ->{result};
+	$listed{ $_->{taskId} } = $_->{status} for @{ $a->{tasks} };
+	$cursor = $a->{nextCursor};
+} while ($cursor);
+is $listed{ $task->{taskId} }, 'cancelled', 'tasks are listed';
+is $listed{$ended}, 'cancelled', '... those of other adapters, too';
+cmp_ok scalar(grep { $_ eq 'completed' } values %listed), '>=', 3,
+    '... in every state';
+is $old->ask('tasks/list', { cursor => $_ })->{error}{code}, -32602,
+    'no such page' for 'none', '', 7;
+
+# What is refused.
+for my $method (qw(tasks/get tasks/cancel tasks/result)) {
+	is old_ask($method, $_)->{code}, -32602, "$method: no such task"
+	    for 'run_' . '0' x 26, 'none', '', 'x' x 5000, 7, {};
+	is $old->ask($method)->{error}{code}, -32602, "$method without an id";
+}
+is old_run('/news', 7)->{code}, -32602, 'task must be an object';
+is $old->answer($old->call('get_runtime_profile', {}, task => {}))
+    ->{error}{code}, -32601, 'no other tool can be a task';
+is $old->ask('tasks/update', { taskId => $ended, inputResponses => {} })
+    ->{error}{code}, -32601, 'there is no tasks/update';
+my $legacy = BrowserTask::Mcp->new(instance => $i);
+ok !$legacy->init('2025-06-18')->{capabilities}{tasks},
+    'earlier revisions have no tasks';
+is $legacy->ask('tasks/get', { taskId => $ended })->{error}{code},
+    -32601, '... nor their methods';
+is $legacy->tool('get_runtime_profile', {}, task => {})
+    ->{structuredContent}{engine}, $m->tool('get_runtime_profile')
+    ->{structuredContent}{engine}, '... and do not look at task';
+
+# The end of the input ends the waiting for a result, not its run.
+$task = old_run('/never-headers', {})->{task};
+$old->request('tasks/result', { taskId => $task->{taskId} });
+$_->eof for $m, $other, $legacy, $old;
+is $_->wait, 0, 'the end' for $m, $other, $legacy, $old;
 $i->stop;
-is left(10, $site->{pid}), '', 'nothing is left';
+is left(60, $site->{pid}), '', 'nothing is left';
 done_testing;

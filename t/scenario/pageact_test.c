@@ -96,6 +96,38 @@ test_click(struct page *p)
 	    "and is used");
 }
 
+/* A window in which one signs in closes itself, and tells its opener before. */
+static void
+test_window(struct page *p)
+{
+	is_int(visit_go(p, "/opener", 0), PAGE_OK, "a page that signs in");
+	is_int(act(p, PAGE_ACT_CLICK, QUERY("button", "example"), NULL, 0),
+	    PAGE_OK, "by a window");
+	ok(visit_json_is("newTab", "true"), "which is the tab now");
+	is_int(act(p, PAGE_ACT_FILL, QUERY("field", "name"), "\"Ada\"", 0),
+	    PAGE_OK, "is filled in");
+	is_int(act(p, PAGE_ACT_CLICK, QUERY("button", "allow"), NULL, 0),
+	    PAGE_OK, "allows and closes itself");
+	ok(visit_json_is("url", visit_at("/opener")),
+	    "then the tab is again the one that opened it");
+	is_int(act(p, PAGE_ACT_WAIT,
+		   CONDITION("textIncludes", "signed in as Ada"), NULL, 0),
+	    PAGE_OK, "which was told, and could ask the network");
+	is_int(act(p, PAGE_ACT_CLICK, QUERY("button", "example"), NULL, 0),
+	    PAGE_OK, "once more");
+	ok(visit_json_is("newTab", "true"), "a window");
+	is_int(visit_go(p, "/next", 0), PAGE_OK, "that one leaves for good");
+	is_int(visit_go(p, "/opener", 0), PAGE_OK, "from the beginning");
+	is_int(act(p, PAGE_ACT_CLICK, QUERY("button", "slowly"), NULL, 0),
+	    PAGE_OK, "a window that closes itself after a time");
+	is_int(act(p, PAGE_ACT_WAIT,
+		   CONDITION("textIncludes", "signed in as asked"), NULL, 0),
+	    PAGE_OK, "while something is waited for, also behind a dialog");
+	act(p, PAGE_ACT_INFO, NULL, NULL, 0);
+	ok(visit_json_is("url", visit_at("/opener")),
+	    "in the page that it left");
+}
+
 static const struct {
 	const char *args;
 	const char *value;
@@ -315,6 +347,7 @@ main(void)
 	if (p != NULL) {
 		test_find(p);
 		test_click(p);
+		test_window(p);
 		test_fill(p);
 		test_refused(p);
 		test_submit(p);

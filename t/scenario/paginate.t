@@ -123,6 +123,6 @@ subtest 'one page only' => sub {
 };
 
 is($i->stop, 0, 'stops');
-is(left(2, $site->{pid}), '', 'nothing is left');
+is(left(60, $site->{pid}), '', 'nothing is left');
 $site->stop;
 done_testing();

@@ -14,6 +14,10 @@ my $build = $ENV{builddir} // die "builddir is not set\n";
 my $without = "$build/t/launch/without";
 # Builds with sanitizers have no filters that could be missing.
 my $bare = 0;
+my $chromium = $ENV{CHROMIUM_DIR} // '/usr/lib/chromium';
+my $site;
+$site = BrowserTask::Scenario::Site->new if grep { -x "$chromium/$_" }
+    qw(chromium-headless-shell chromium);
 
 sub instance {
 	my ($mode, $what, @settings) = @_;
@@ -33,7 +37,7 @@ sub audit {
 	my ($i) = @_;
 	my $rows = '';
 	# Rows of what has no transaction are committed a moment later.
-	wait_until(10, sub {
+	wait_until(60, sub {
 		my (undef, $out) = $i->ctl('audit', '--action',
 		    'protection.waive');
 		return ($rows = $out) =~ /protection\.waive/;
@@ -60,6 +64,25 @@ sub refused {
 	}
 }
 
+# A page is read by the real browser, and doctor has nothing that fails.
+sub runs {
+	my ($i, $t) = @_;
+
+SKIP: {
+		skip 'no Chromium is installed', 2 unless $site;
+		my ($status, undef, $err) = $i->ctl('submit', '-w',
+		    'batch_extract_pages', 'urls=' . $site->url('/news'));
+		is($status, 0, "$t: a run succeeds") or diag $err, $i->log;
+		my (undef, $out) = $i->ctl('doctor', '--json');
+		my @row = grep { $_->{name} eq 'sandbox' }
+		    @{ decode_json($out)->{checks} };
+		like($row[-1]{text}, $t =~ /filters/ && !$bare
+		    ? qr/^seen active .*, but for a filter of system calls$/
+		    : qr/^seen active in the service's last run$/,
+		    "$t: doctor tells what its browser had");
+	}
+}
+
 sub waived {
 	my ($mode, $what, $name) = @_;
 	my $i = instance($mode, $what, "waive=own-uids, $name")->start;
@@ -80,11 +103,12 @@ sub waived {
 	my @start = grep { /protection\.waive/ } split /\n/, $rows;
 	is($i->stop, 0, "$t: stops cleanly");
 	$i->start;
-	wait_until(10, sub {
+	wait_until(60, sub {
 		my (undef, $again) = $i->ctl('audit', '--action',
 		    'protection.waive');
 		return (() = $again =~ /protection\.waive/g) == @start + 1;
 	});
+	runs($i, $t);
 	my (undef, $again) = $i->ctl('audit', '--action', 'protection.waive');
 	is(scalar(() = $again =~ /protection\.waive/g), @start + 1,
 	    "$t: each start is audited");
@@ -114,19 +138,26 @@ for my $mode (modes()) {
 	}
 	refused($mode, 'pid', 'pid-namespace', 'cannot make namespaces', 0);
 	refused($mode, 'ipc', 'ipc-namespace', 'cannot make namespaces', 1);
-	$i = waived($mode, 'ipc', 'ipc-namespace');
-	$i->stop;
+	waived($mode, 'ipc', 'ipc-namespace')->stop;
+	waived($mode, 'uts', 'uts-namespace')->stop;
 
 SKIP: {
 		skip 'a build without filters', 2 if $bare;
 		$i = instance($mode, 'landlock')->start;
 		is(profile($i)->{landlock}{state}, 'off',
-		    "$mode: without Landlock it runs");
+		    "$mode: without Landlock it serves");
+		runs($i, "$mode, without landlock");
 		like($i->log, qr/landlock is off: .*; to mend it: /,
 		    "$mode: and tells");
 		$i->stop;
 		refused($mode, 'filters', 'call-filters', 'cannot load', 1);
 		waived($mode, 'filters', 'call-filters')->stop;
+		waived($mode, 'landlock', 'landlock')->stop;
+		$i = instance($mode, 'filters,landlock,ipc,uts',
+		    'waive=call-filters, landlock, ipc-namespace, '
+		    . 'uts-namespace')->start;
+		runs($i, "$mode, without filters and more");
+		$i->stop;
 	}
 }
 
@@ -143,7 +174,7 @@ $i->launch;
 ok(!$i->ready, 'what all rests on cannot be waived');
 like($i->log, qr/conf:1: .*pid-namespace, without which there is no run/,
     '... and that is said');
-is(left(5), '', 'nothing is left');
+is(left(60, $site ? $site->{pid} : ()), '', 'nothing is left');
 done_testing();
 
 sub audit_now {

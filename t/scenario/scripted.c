@@ -5,21 +5,32 @@
  *
  *   item, bad, big     the next item: good, failed, good with 150,000 bytes
  *   long               the next item, with a record of 1,000 bytes
+ *   half               bytes of the next item, but not its end
+ *   half1              the same, but only in the first attempt
  *   step:N, done:N, stepfail:N   a step starts, ends, fails
  *   warn, art, result  a warning, an artifact, a result document
+ *   state              the state of its session's browser, if that is kept
  *   hold               waits to be told to end, then ends
  *   hold1              the same, but only in the first attempt
+ *   pings:N            goes on when asked N times whether it lives
  *   deaf               waits and does not end when told to
  *   mute               waits and reads nothing, not even pings
+ *   mute1              the same, but only in the first attempt
  *   exit               ends without a word
  *   breach             ends as one does that breaks its confinement
  *   garbage            sends what is no message
  *   early              sends a message its phase does not permit
  *   crash              kills the browser, then holds
+ *   hog:NAME           has the browser want too much (t/launch/hog), then holds
  *   fail:CODE          ends the run as failed
+ *   forget             tells another supervisord that it could not keep all
  *
- * Three templates: scripted (restart-safe, of items), fragile (neither) and
- * remote (not for local clients).
+ * Like workerd it keeps what it says of a run until that is acknowledged, says
+ * it again to another supervisord, and stays until all is acknowledged; a word
+ * that waits or ends it otherwise does not.
+ *
+ * Four templates: scripted (restart-safe, of items), fragile (neither), keeper
+ * (the same, but its session is kept) and remote (not for local clients).
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -41,6 +52,7 @@ enum {
 
 #define INPUT_BYTES (1u << 20)
 #define ITEMS_MAX   1000
+#define KEPT_MAX    4096
 #define BIG_CHUNKS  3
 #define BIG_BYTES   50000
 #define COMMON_META                                                           \
@@ -50,7 +62,7 @@ enum {
 	"\"maxItems\":1000,\"items\":{\"type\":\"string\"}},"                 \
 	"\"note\":{\"type\":\"string\"}}},\"outputs\":{\"type\":\"object\"}," \
 	"\"exampleInputs\":{\"do\":[]},"                                      \
-	"\"limits\":{\"maxTimeoutMs\":60000},"                                \
+	"\"limits\":{\"maxTimeoutMs\":600000},"                               \
 	"\"executionMode\":\"auto\",\"syncUpTo\":{\"input\":\"do\","          \
 	"\"max\":3},\"resources\":\"text\","
 
@@ -62,6 +74,9 @@ static const char *const metas[] = {
 	"{\"id\":\"fragile\"," COMMON_META
 	"\"trustLevelSupport\":[\"local\"],\"supportsPartialSuccess\":false,"
 	"\"restartSafe\":false,\"items\":false}",
+	"{\"id\":\"keeper\"," COMMON_META
+	"\"trustLevelSupport\":[\"local\"],\"supportsPartialSuccess\":false,"
+	"\"restartSafe\":false,\"items\":false,\"keepsSession\":true}",
 	"{\"id\":\"remote\"," COMMON_META
 	"\"trustLevelSupport\":[\"remote\"],\"supportsPartialSuccess\":false,"
 	"\"restartSafe\":false}",
@@ -72,9 +87,13 @@ static struct {
 	bool done[ITEMS_MAX]; /* in an earlier attempt */
 	int64_t attempt;
 	char trust[17];
-	uint32_t items, finished;
+	uint32_t items, finished, pings;
 	enum ipc_phase phase;
 	bool told; /* to end */
+	bool go;
+	bool forgets;
+	struct buf kept[KEPT_MAX]; /* message N at N % KEPT_MAX */
+	int64_t said, acked;
 } run = { .phase = PEER_HELLO };
 
 static void
@@ -87,7 +106,33 @@ say(const struct ipc_params *p)
 	if (!ipc_encode_note(&b, p, why) ||
 	    send(FD_IPC, b.data, b.len, MSG_NOSIGNAL) == -1)
 		_exit(70);
-	buf_clear(&b);
+	if ((msg_row(p->msg)->flags & IPC_KEPT) != 0) {
+		struct buf *at = &run.kept[++run.said % KEPT_MAX];
+
+		buf_clear(at);
+		*at = b;
+	} else
+		buf_clear(&b);
+}
+
+static void
+resume(const struct ipc_params *p)
+{
+	struct ipc_params answer;
+
+	ipc_params_init(&answer, MSG_S_RUN_RESUMED);
+	ipc_set_int(&answer, F_EPOCH, ipc_int(p, F_EPOCH, 0));
+	ipc_set_int(&answer, F_N, run.acked + 1);
+	ipc_set_bool(&answer, F_GO, run.go);
+	ipc_set_bool(
+	    &answer, F_WHOLE, !run.forgets && run.said - run.acked <= KEPT_MAX);
+	say(&answer);
+	for (int64_t n = run.acked + 1; n <= run.said; n++) {
+		const struct buf *b = &run.kept[n % KEPT_MAX];
+
+		if (send(FD_IPC, b->data, b->len, MSG_NOSIGNAL) == -1)
+			_exit(70);
+	}
 }
 
 static void
@@ -125,12 +170,22 @@ on_msg(const struct ipc_params *p)
 		on_journal(p);
 		break;
 	case MSG_W_PING:
+		run.pings++;
 		ipc_params_init(&answer, MSG_S_PONG);
 		ipc_set_int(&answer, F_N, ipc_int(p, F_N, 0));
 		say(&answer);
 		break;
 	case MSG_W_RUN_CANCEL:
 		run.told = true;
+		break;
+	case MSG_W_RUN_GO:
+		run.go = true;
+		break;
+	case MSG_W_RUN_ACK:
+		run.acked = ipc_int(p, F_N, 0);
+		break;
+	case MSG_W_RUN_RESUME:
+		resume(p);
 		break;
 	default:
 		break;
@@ -209,6 +264,8 @@ send_end(bool good, const char *code)
 		ipc_set_str(&p, F_MESSAGE, "as the script says");
 	}
 	say(&p);
+	while (run.acked < run.said)
+		await(MSG_W_RUN_ACK);
 	_exit(0);
 }
 
@@ -302,18 +359,34 @@ send_result(const char *text)
 }
 
 static void
+send_state(void)
+{
+	static const char state[] = "{\"cookies\":[]}";
+	struct ipc_params p;
+
+	ipc_params_init(&p, MSG_S_STATE_DATA);
+	ipc_set_bin(&p, F_DATA, state, strlen(state));
+	say(&p);
+	ipc_params_init(&p, MSG_S_STATE_END);
+	say(&p);
+}
+
+static void
 hold(void)
 {
 	await(MSG__MAX);
 	send_end(false, "RUN_CANCELED");
 }
 
+/* After which the browser is none any more. */
 static void
-crash_browser(void)
+end_browser(const char *method)
 {
-	static const char command[] = "{\"id\":2,\"method\":\"Browser.crash\"}";
+	char command[256];
+	int n = snprintf(
+	    command, sizeof(command), "{\"id\":2,\"method\":\"%s\"}", method);
 
-	if (write(FD_CDP_OUT, command, sizeof(command)) == -1)
+	if (write(FD_CDP_OUT, command, (size_t)n + 1) == -1)
 		_exit(74);
 	hold();
 }
@@ -329,6 +402,10 @@ obey(const char *word)
 		send_item(true, false, true);
 	} else if (strcmp(word, "bad") == 0) {
 		send_item(false, false, false);
+	} else if (strcmp(word, "half") == 0 ||
+	    (strcmp(word, "half1") == 0 && run.attempt == 1)) {
+		if (!run.done[run.items])
+			send_part(run.items, "{\"half\":", 8);
 	} else if (strncmp(word, "step:", 5) == 0) {
 		send_step(word + 5, MSG_S_STEP_START, true);
 	} else if (strncmp(word, "done:", 5) == 0) {
@@ -343,6 +420,8 @@ obey(const char *word)
 		send_artifact();
 	} else if (strcmp(word, "result") == 0) {
 		send_result("{\"answer\":42}");
+	} else if (strcmp(word, "state") == 0) {
+		send_state();
 	} else if (strcmp(word, "trust") == 0) {
 		char text[64];
 
@@ -351,7 +430,16 @@ obey(const char *word)
 	} else if (strcmp(word, "hold") == 0 ||
 	    (strcmp(word, "hold1") == 0 && run.attempt == 1)) {
 		hold();
-	} else if (strcmp(word, "mute") == 0) {
+	} else if (strncmp(word, "pings:", 6) == 0) {
+		uint32_t until =
+		    run.pings + (uint32_t)strtoul(word + 6, NULL, 10);
+
+		while (run.pings != until && !run.told)
+			await(MSG_W_PING);
+	} else if (strcmp(word, "forget") == 0) {
+		run.forgets = true;
+	} else if (strcmp(word, "mute") == 0 ||
+	    (strcmp(word, "mute1") == 0 && run.attempt == 1)) {
 		for (;;)
 			pause();
 	} else if (strcmp(word, "deaf") == 0) {
@@ -369,7 +457,12 @@ obey(const char *word)
 		say(&p);
 		hold();
 	} else if (strcmp(word, "crash") == 0) {
-		crash_browser();
+		end_browser("Browser.crash");
+	} else if (strncmp(word, "hog:", 4) == 0) {
+		char method[160];
+
+		snprintf(method, sizeof(method), "Hog.%s", word + 4);
+		end_browser(method);
 	} else if (strncmp(word, "fail:", 5) == 0) {
 		send_end(false, word + 5);
 	}

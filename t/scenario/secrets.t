@@ -5,8 +5,10 @@
 use strict;
 use warnings;
 no warnings 'portable';
+use BrowserTask::Beside;
 use BrowserTask::Harness;
 use BrowserTask::Scenario;
+use BrowserTask::Size qw(figure sized);
 use File::Find ();
 use File::Temp ();
 use IO::Socket::INET;
@@ -22,6 +24,7 @@ my $ascii = JSON::PP->new->ascii->allow_nonref;
 my @canaries;    # characters
 my $heard = '';  # all that clients were told
 my $template = 'canary';
+my ($round, $submitted) = (1, 0);
 
 binmode Test::More->builder->$_, ':utf8' for qw(output failure_output);
 
@@ -159,6 +162,15 @@ sub found_in_proc {
 	} tree();
 }
 
+# None has a core file to leave them in, nor may it ask for one.
+sub could_leave_core {
+	my ($i) = @_;
+	return map { slurp("/proc/$_->{pid}/limits") =~
+	    /^Max core file size\s+(?!0\s+0\s)(\S+)/m ?
+	    "core file of $_->{cmd}: $1" : () } tree($i->{pid}),
+	    { pid => $i->{pid}, cmd => 'browsertaskd' };
+}
+
 # The heap and stacks of the processes that secrets pass by.
 sub found_in_memory {
 	my ($i) = @_;
@@ -184,7 +196,7 @@ sub no_trace {
 	my ($i, $name) = @_;
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
 
-	is_deeply([ found_on_disk($i), found_in_proc(),
+	is_deeply([ found_on_disk($i), found_in_proc(), could_leave_core($i),
 		found_in($heard, 'an answer') ], [], "$name: no trace");
 }
 
@@ -201,6 +213,7 @@ sub call {
 
 sub submit {
 	my ($c, $login, $how, %options) = @_;
+	$submitted++;
 	return call($c, 'run.submit', { templateId => $template,
 		inputs => { url => $url, how => $how, login => $login },
 		options => { mode => 'async', %options } });
@@ -281,7 +294,7 @@ sub hanging {
 	my ($c) = @_;
 	my $run = submit($c, secrets(), 'hang')->{runId};
 
-	event($c, $run, 60, sub { $_[0]{type} eq 'phase_changed'
+	event($c, $run, 120, sub { $_[0]{type} eq 'phase_changed'
 		&& $_[0]{data}{phase} eq 'waiting_user' }) or diag 'it does not hang';
 	return $run;
 }
@@ -353,10 +366,10 @@ sub test_refusals {
 sub test_key {
 	my ($i, $c) = @_;
 	my $login = secrets();
-	my $first = submit($c, $login, 'end', idempotencyKey => 'k1');
-	my $again = submit($c, $login, 'end', idempotencyKey => 'k1');
+	my $first = submit($c, $login, 'end', idempotencyKey => "k$round");
+	my $again = submit($c, $login, 'end', idempotencyKey => "k$round");
 	my $other = submit($c, { %$login, password => 'another' }, 'end',
-		idempotencyKey => 'k1');
+		idempotencyKey => "k$round");
 
 	is($again->{runId}, $first->{runId}, 'the same secrets, the same run');
 	ok(!$again->{paramsMismatch}, 'with the same parameters');
@@ -387,7 +400,20 @@ sub test_restart {
 	no_trace($i, 'waiting');
 	test_memory($i);
 	kill 'KILL', $p->{pid};
-	$c = wait_until(20, sub { eval { client($i) } });
+	$c = wait_until(60, sub { eval { client($i) } });
+	is(all_of($c, $running)->{run}{status}, 'running',
+	    'another supervisord: the run goes on');
+	no_trace($i, 'adopted');
+	call($c, 'run.cancel', { runId => $running });
+	is(ended($c, $running)->{status}, 'canceled', 'until it is canceled');
+	is(ended($c, $queued)->{status}, 'succeeded',
+	    'a queued one has its secrets still');
+
+	$running = hanging($c);
+	$queued = submit($c, secrets(), 'end')->{runId};
+	$i->stop('KILL');
+	left(60);
+	$c = client($i->start);
 	for ([ 'running', $running ], [ 'queued', $queued ]) {
 		my ($name, $run) = @$_;
 		ended($c, $run);
@@ -496,25 +522,35 @@ sub test_stored {
 	my $queued = submit($c, $refs, 'end')->{runId};
 	my ($p) = grep { $_->{cmd} =~ /^supervisord\b/ } tree($i->{pid});
 	kill 'KILL', $p->{pid};
-	$c = wait_until(20, sub { eval { client($i) } });
+	$c = wait_until(60, sub { eval { client($i) } });
+	call($c, 'run.cancel', { runId => $running });
 	ended($c, $running);
 	stored_ends($c, $queued, 'queued at a restart');
 	no_trace($i, 'stored, at the end');
 	is($i->stop, 0, 'stop');
 }
 
-for my $mode (modes()) {
+sub test_whole {
+	my ($mode) = @_;
 	my $i = instance($mode);
 	my $c = client($i);
-	for my $test ([ end => \&test_end ], [ fail => \&test_fail ],
-	    [ deaths => \&test_deaths ], [ kept => \&test_kept ], [ refusals => \&test_refusals ],
-	    [ key => \&test_key ], [ memory => \&test_memory ]) {
-		subtest "$mode: $test->[0]" => sub { $test->[1]->($i, $c) };
+
+	my @each = ([ end => \&test_end ], [ fail => \&test_fail ],
+	    [ deaths => \&test_deaths ], [ kept => \&test_kept ],
+	    [ key => \&test_key ]);
+	my $rounds = sized('rounds of eight runs', 1, 5);
+	for my $test ((@each) x $rounds, [ refusals => \&test_refusals ],
+	    [ memory => \&test_memory ]) {
+		subtest $test->[0] => sub { $test->[1]->($i, $c) };
+		$round++ if $test->[0] eq 'key';
 	}
-	is($i->stop, 0, "$mode: stop");
-	subtest "$mode: restart" => sub { test_restart($mode) };
-	subtest "$mode: stored" => sub { test_stored($mode) };
+	figure('%s: %d secrets in %d submissions', $mode, scalar @canaries,
+	    $submitted);
+	is($i->stop, 0, 'stop');
 }
+
+beside(mode_parts(whole => \&test_whole, restart => \&test_restart,
+	stored => \&test_stored));
 kill 'KILL', $site;
 waitpid $site, 0;
 done_testing();

@@ -4,6 +4,7 @@
 # a run of one page takes with a spare and without.
 use strict;
 use warnings;
+use BrowserTask::Beside;
 use BrowserTask::Harness;
 use BrowserTask::Scenario;
 use Test::More;
@@ -22,7 +23,7 @@ sub ready { return $_[0]->call('profile.get')->{warmCells} }
 # Waits for that many spares.
 sub spares {
 	my ($c, $n) = @_;
-	return wait_until(20, sub { ready($c) == $n });
+	return wait_until(60, sub { ready($c) == $n });
 }
 
 # What is below the launcher but supervisord: pids by kind.
@@ -81,7 +82,7 @@ sub test_use {
 		is($r->{status}, 'succeeded', 'a run');
 		like($i->log, qr/$r->{runId}: cell \d+: takes a spare/,
 		    'takes it');
-		ok(wait_until(5, sub { gone($i, @{ $spare->{cell} },
+		ok(wait_until(60, sub { gone($i, @{ $spare->{cell} },
 		    @{ $spare->{worker} }) }), 'which ends with the run');
 		ok(spares($c, 1), 'and another one is made');
 	}
@@ -89,13 +90,13 @@ sub test_use {
 	is($r->{status}, 'succeeded', 'a run that wants images');
 	unlike($i->log, qr/$r->{runId}: cell \d+: takes a spare/,
 	    'gets no spare without');
-	ok(wait_until(20, sub {
+	ok(wait_until(60, sub {
 		my ($p) = grep { $_->{cmd} =~ /--remote-/
 		    && $_->{cmd} !~ /--type=/ } tree($i->{pid});
 		ready($c) && $p && $p->{cmd} !~ /imagesEnabled=false/;
 	}), 'the next spare has them');
 	$i->stop;
-	is(left(5, $site->{pid}), '', 'nothing is left');
+	is(left(60, $site->{pid}), '', 'nothing is left');
 
 	$i = instance($mode, 'warmCells=0');
 	$c = client($i);
@@ -105,7 +106,7 @@ sub test_use {
 	    . '%d ms without (best of 2)', $mode,
 	    map { 1000 * quantile(0, @$_) } \@warm, \@cold);
 	$i->stop;
-	is(left(5, $site->{pid}), '', 'nothing is left');
+	is(left(60, $site->{pid}), '', 'nothing is left');
 }
 
 sub test_deaths {
@@ -117,7 +118,7 @@ sub test_deaths {
 		ok(spares($c, 1), 'a spare');
 		my $parts = cell_parts($i);
 		kill 'KILL', @{ $parts->{$kind} };
-		ok(wait_until(10, sub { gone($i, map { @{ $parts->{$_} } }
+		ok(wait_until(60, sub { gone($i, map { @{ $parts->{$_} } }
 		    qw(worker browser cell)) }),
 		    "its $kind is killed: nothing of it is left");
 		is(one_page($c)->{status}, 'succeeded', 'runs go on');
@@ -127,12 +128,12 @@ sub test_deaths {
 	ok(spares($c, 1), 'a spare');
 	my $parts = cell_parts($i);
 	kill 'KILL', @{ $parts->{supervisord} };
-	ok(wait_until(10, sub { gone($i, @{ $parts->{cell} }) }),
+	ok(wait_until(60, sub { gone($i, @{ $parts->{cell} }) }),
 	    'supervisord is killed: the spare goes');
-	ok(wait_until(20, sub { eval { $c = client($i); spares($c, 1) } }),
+	ok(wait_until(60, sub { eval { $c = client($i); spares($c, 1) } }),
 	    'and comes back');
 	kill 'KILL', $i->{pid};
-	is(left(5, $site->{pid}), '', 'the launcher is killed: nothing is left');
+	is(left(60, $site->{pid}), '', 'the launcher is killed: nothing is left');
 	$i->wait;
 }
 
@@ -144,7 +145,7 @@ sub half_ready {
 		my $c = client($i);
 		my $parts;
 
-		wait_until(20, sub {
+		wait_until(60, sub {
 			$parts = cell_parts($i);
 			$parts->{browser} && $parts->{worker};
 		});
@@ -164,7 +165,7 @@ sub test_claimed {
 		my $run = batch($c, [ $site->url('/article') ],
 		    { mode => 'async' })->{runId};
 
-		ok(wait_until(10,
+		ok(wait_until(60,
 		    sub { $i->log =~ /$run: cell \d+: takes a spare/ }),
 		    'a run takes a spare that is starting');
 		kill 'KILL', @{ $parts->{$kind} };
@@ -175,7 +176,7 @@ sub test_claimed {
 		    @{ $c->call('run.events', { runId => $run,
 		    afterSeq => 0 })->{events} }), 1, 'and begins once');
 		$i->stop;
-		is(left(5, $site->{pid}), '', 'nothing is left');
+		is(left(60, $site->{pid}), '', 'nothing is left');
 	}
 }
 
@@ -187,25 +188,23 @@ sub test_settings {
 	ok(spares($c, 2), 'two of them');
 	my $drained = $c->call('service.drain');
 	ok(spares($c, 0), 'none while drained');
-	ok(wait_until(5, sub { !cell_parts($i)->{cell} }),
+	ok(wait_until(60, sub { !cell_parts($i)->{cell} }),
 	    'nor a process of one');
 	$c->call('service.resume');
 	ok(spares($c, 2), 'and again');
 	my @runs = map { batch($c, [ $site->url('/slow') ],
 	    { mode => 'async' }) } 1 .. 2;
-	ok(wait_until(20, sub {
+	ok(wait_until(60, sub {
 		$c->call('profile.get')->{activeRuns} == 2 && ready($c) == 0;
 	}), 'runs take them');
 	ended($c, $_->{runId}) for @runs;
 	ok(spares($c, 2), 'when they are over there are two again');
 	is($i->stop, 0, 'stop');
-	is(left(5, $site->{pid}), '', 'nothing is left');
+	is(left(60, $site->{pid}), '', 'nothing is left');
 }
 
-for my $mode (modes()) {
-	subtest "$mode: use" => sub { test_use($mode) };
-}
-subtest deaths => sub { test_deaths((modes())[0]) };
-subtest 'lost while taken' => \&test_claimed;
-subtest settings => \&test_settings;
+beside(mode_parts(use => \&test_use),
+    deaths => sub { test_deaths((modes())[0]) },
+    'lost while taken' => \&test_claimed,
+    settings => \&test_settings);
 done_testing();

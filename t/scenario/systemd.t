@@ -3,7 +3,9 @@
 # installed in it: start, a batch, reload, restart, a killed launcher, a hung
 # supervisor, a clean stop, and a start by socket. The container has the
 # machine's /usr and nothing else of it; what is tried inside is in
-# t/scenario/systemd_inside.pl, which prints what is compared here.
+# t/scenario/systemd_inside.pl, which prints what is compared here. Then the
+# same for the service of one user, under their own manager:
+# t/scenario/systemd_user.pl.
 use strict;
 use warnings;
 use File::Copy qw(copy);
@@ -13,7 +15,7 @@ use POSIX ();
 use Test::More;
 
 my ($src, $build) = ($ENV{srcdir}, $ENV{builddir});
-my $SECONDS = 120;
+my $SECONDS = 300;
 
 plan skip_all => 'needs root' if $> != 0;
 plan skip_all => 'systemd-nspawn is not installed (systemd-container)'
@@ -47,18 +49,13 @@ for my $file (qw(system/browsertaskd.service system/browsertaskd-admin.socket
 }
 make_root();
 my ($status, $console) = boot();
-my $out = slurp("$root/results");
-if (!defined $out) {
+if (!-e "$root/results.system") {
 	# Not every machine lets a container be made: one in a container may not.
 	diag $console;
 	plan_skip('systemd-nspawn boots nothing here');
 }
-my %got;
-while ($out =~ /^(\w+): (.*)$/mg) {
-	push @{ $got{$1} }, $2;
-}
 is($status, 0, 'the container was started and powered off');
-for my $want (
+my @system = (
 	[ sysusers => qr/^browsertask:.*browsertask-admin:/,
 	    'the groups are made' ],
 	[ start => qr/^0 active running$/, 'start returns when it is ready' ],
@@ -66,7 +63,8 @@ for my $want (
 	[ credential => qr/^0 not told, the site got user=ada&password=canary-5071$/,
 	    'a secret that systemd hands over is filled in' ],
 	[ doctor => qr/^0 off:$/, 'doctor finds no protection missing' ],
-	[ reload => qr/^0 active, took 7$/, 'reload takes a setting' ],
+	[ reload => qr/^0 active, took 7, same pid, another supervisor$/,
+	    'reload takes a setting, under the same pid' ],
 	[ badreload => qr/^[1-9]\d* active, has 7$/,
 	    'a file with a mistake is refused by reload' ],
 	[ restart => qr/^0 active, runs kept: 1$/,
@@ -82,13 +80,51 @@ for my $want (
 	[ socketstop => qr/^0 inactive, processes 0, sockets 2$/,
 	    'stop leaves the sockets to systemd' ],
 	[ nobody => qr/^refused$/, 'users outside the group are kept out' ],
-) {
-	my ($name, $re, $text) = @$want;
-	like(join("\n", @{ $got{$name} // ['(nothing)'] }), $re, $text);
-}
-diag $out, $console if !Test::More->builder->is_passing;
-note $out;
+);
+my @user = (
+	[ manager => qr/^(?:lingers|runs)$/, 'a user has a manager' ],
+	[ enable => qr/^0 active client\.sock admin\.sock$/,
+	    'enable --now: it serves where clients look' ],
+	[ batch => qr/^succeeded 3$/, 'a batch of local pages' ],
+	[ state => qr/^at home$/, 'its state is in their home' ],
+	[ doctor => qr/^0 off:$/, 'doctor finds no protection missing' ],
+	[ reload => qr/^0 same pid, took 7, succeeded attempt 1$/,
+	    'reload: new settings, a run goes on' ],
+	[ supervisord => qr/^same pid, succeeded attempt 1$/,
+	    'kill -9 of supervisord: a run goes on' ],
+	[ worker => qr/^failed EXECUTION_ERROR same pid$/,
+	    'kill -9 of a worker: its run fails, with nothing else' ],
+	[ launcher => qr/^another pid, left 0, succeeded attempt 2$/,
+	    'kill -9 of the launcher: all new, the run is done once more' ],
+	[ restart => qr/^0 active, runs kept [1-9]\d*$/,
+	    'restart: another process, the same runs' ],
+	[ adapter => qr/^uses it$/, 'an adapter starts none beside it' ],
+	[ stop => qr/^0 inactive, processes 0 sockets 0 group gone$/,
+	    'stop: nothing is left' ],
+	[ beside => qr/^it starts one, the unit does not, failed, it serves$/,
+	    'an adapter starts one; the unit leaves it alone' ],
+	[ login => qr/^0 active$/, 'the next login, or boot, starts it' ],
+	[ logout => qr/^0 processes 0$/, 'all ends with the manager' ],
+);
+compare('system', @system);
+compare('user', @user);
+diag $console if !Test::More->builder->is_passing;
 done_testing();
+
+# What a script said, each line under its name, is what is wanted.
+sub compare {
+	my ($part, @rows) = @_;
+	my $said = slurp("$root/results.$part");
+	my %got;
+
+	push @{ $got{$1} }, $2 while ($said // '') =~ /^(\w+): (.*)$/mg;
+	for (@rows) {
+		my ($name, $re, $text) = @$_;
+		like(join("\n", @{ $got{$name} // ['(nothing)'] }), $re,
+			"$part: $text");
+	}
+	note $said // '';
+}
 
 sub sanitized {
 	my $defs = slurp("$build/config.status") // '';
@@ -126,13 +162,16 @@ sub make_root {
 		copy("/etc/$file", "$root/etc/$file") if -e "/etc/$file";
 	}
 	# So that /etc/ssl and the others keep their links.
-	for my $sub (qw(alternatives fonts ssl)) {
+	for my $sub (qw(alternatives fonts pam.d security ssl)) {
 		system('cp', '-a', "/etc/$sub", "$root/etc/") if -d "/etc/$sub";
 	}
 	system("sed -i '/^browsertask/d' '$root/etc/group'");
 	put('etc/machine-id', '');
 	put('etc/os-release', "ID=debian\n");
-	put('inside.pl', slurp("$src/t/scenario/systemd_inside.pl"));
+	make_path("$root/t/BrowserTask");
+	copy("$src/t/$_", "$root/t/" . s{.*/(?=BrowserTask)|.*/}{}r)
+	    or die "$_: $!\n" for qw(scenario/systemd_inside.pl
+	    scenario/systemd_user.pl lib/BrowserTask/Inside.pm);
 	# What is not below /usr where it was installed.
 	for my $top (qw(etc var)) {
 		system('cp', '-a', "$dir/inst/$top", "$root/")
@@ -143,11 +182,12 @@ sub make_root {
 After=basic.target
 [Service]
 Type=oneshot
-ExecStart=/usr/bin/perl /inside.pl
+ExecStart=-/bin/sh -c 'perl -I/t /t/systemd_inside.pl >/results.system'
+ExecStart=-/bin/sh -c 'perl -I/t /t/systemd_user.pl >/results.user'
 ExecStopPost=/bin/systemctl --no-block --force poweroff
-StandardOutput=file:/results
-StandardError=file:/errors
-TimeoutStartSec=100
+StandardOutput=null
+StandardError=append:/errors
+TimeoutStartSec=280
 END
 }
 

@@ -68,8 +68,13 @@ print 'doctor: 0 off:',
 print STDERR $doctor;
 
 put('/run/test.conf', "maxConcurrentRuns = 7\nwarmCells = 0\n");
-print 'reload: ', run("systemctl reload $unit"), ' ', active(), ', took ',
-    setting('maxConcurrentRuns', 7), "\n";
+my ($old) = qx(pgrep -x supervisord -P $pid) =~ /(\d+)/;
+$status = run("systemctl reload $unit");
+my $took = setting('maxConcurrentRuns', 7);
+until_true(10, sub { active() eq 'active' && !-d "/proc/$old" });
+print "reload: $status ", active(), ", took $took, ",
+    show('MainPID') == $pid ? 'same' : 'another', ' pid, ',
+    -d "/proc/$old" ? 'the same' : 'another', " supervisor\n";
 put('/run/test.conf', "maxConcurrentRuns = seven\n");
 print 'badreload: ', run("systemctl reload $unit"), ' ', active(), ', has ',
     setting('maxConcurrentRuns', 7), "\n";

@@ -56,5 +56,5 @@ for my $id (sort keys %by_id) {
 }
 unlike($i->log, qr/template \w+:/, 'nothing to say about them');
 is($i->stop, 0, 'stops');
-is(left(2), '', 'nothing is left');
+is(left(60), '', 'nothing is left');
 done_testing();

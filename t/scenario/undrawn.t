@@ -26,7 +26,7 @@ sub test_run {
 	    settings => ["warmCells=$spares"])->start;
 	my $c = client($i);
 
-	ok(wait_until(20,
+	ok(wait_until(60,
 		sub { $c->call('profile.get')->{warmCells} == $spares }),
 	    "$spares spares are ready");
 	my $answer = batch($c, [ map { $site->url($_) } sort keys %text ], {});

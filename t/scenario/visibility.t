@@ -129,7 +129,7 @@ subtest 'doors' => sub {
 	ok(enter(ADA, $client), 'an administrator may be a client');
 	ok(enter(ANN, $client), 'the others are served meanwhile');
 	chmod 0660, $client, $admin;
-	ok(wait_until(10, sub { refusals() > $before }),
+	ok(wait_until(60, sub { refusals() > $before }),
 	    'each refusal is in the audit log');
 	for my $uid (ANN, BEN, EVE) {
 		cmp_ok(refusals(actor => "uid:$uid"), '>=', 1,
@@ -203,7 +203,7 @@ subtest 'nothing of others' => sub {
 	    '... in no way');
 	is($ben->call('service.drain', {})->{errorCode},
 	    'TRUST_LEVEL_NOT_ALLOWED', 'nor are orders');
-	ok(wait_until(10, sub {
+	ok(wait_until(60, sub {
 		@{ $root->call('audit.list', { action => 'access.refuse',
 			actor => 'uid:' . BEN, runId => $_ })->{rows} };
 	}), 'the audit log has who asked for it') for $id, $queued;
@@ -272,7 +272,7 @@ subtest 'shared runs' => sub {
 	$i->configure('clientGroup = "' . CLIENTS . "\"\nadminGroup = \""
 	    . ADMINS . "\"\nshareRuns = yes\n");
 	kill 'HUP', $i->{pid};
-	ok(wait_until(20, sub {
+	ok(wait_until(60, sub {
 		!$ben->call('run.get', { runId => $id })->{errorCode};
 	}), 'users see each other\'s runs');
 	is(length artifact($ben, $artifact), length artifact($ann, $artifact),
@@ -299,7 +299,7 @@ subtest 'no longer shared' => sub {
 	$i->configure('clientGroup = "' . CLIENTS . "\"\nadminGroup = \""
 	    . ADMINS . "\"\n");
 	kill 'HUP', $i->{pid};
-	ok($ben->closed(20), 'who follows a run of another is cut off');
+	ok($ben->closed(60), 'who follows a run of another is cut off');
 	$ben = enter(BEN, $client);
 	is($ben->call('run.get', { runId => $queued })->{errorCode},
 	    'RUN_NOT_FOUND', '... and does not see it any more');
@@ -310,15 +310,15 @@ subtest 'no longer shared' => sub {
 subtest 'the end of a group' => sub {
 	$i->configure('adminGroup = "' . ADMINS . "\"\n");
 	kill 'HUP', $i->{pid};
-	ok(wait_until(20, sub { knock(ANN, $client, $hello) !~ /bytes/ }),
+	ok(wait_until(60, sub { knock(ANN, $client, $hello) !~ /bytes/ }),
 	    'nobody of it comes in any more');
 	is(sprintf('%o', (stat $i->run_dir)[2] & 07777), '750',
 	    'the directory is the other group\'s');
 	like(knock(ADA, $admin, $hello), qr/bytes/, 'which does');
-	ok($ann->closed(20), 'who was in is put out');
+	ok($ann->closed(60), 'who was in is put out');
 	ok($ada->call('profile.get')->{pid}, 'but not those who may');
 	ok($root->call('audit.verify', {})->{sound}, 'the log is sound');
 };
 is($i->stop, 0, 'stopped');
-is(left(5, $site->{pid}), '', 'and nothing is left');
+is(left(60, $site->{pid}), '', 'and nothing is left');
 done_testing();

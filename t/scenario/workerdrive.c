@@ -5,10 +5,11 @@
  * one line per message.
  *
  * usage: workerdrive [-b BROWSER] [-c ITEMS:REASON] [-dg] [-h MS] [-j I:HEX]
- *     [-k ITEMS] [-o DIR] [-t TEMPLATE] [-x ITEMS] WORKERD <INPUTS
+ *     [-k ITEMS] [-o DIR] [-r ITEMS] [-t TEMPLATE] [-x ITEMS] WORKERD <INPUTS
  * -c cancels, -k kills the browser, -x closes the channel after so many items
  * (0: right after run.go); -d describes; -g says run.go too early; -h reads nothing for so long after
- * run.go; -j is a journal row; -o gets the artifacts.
+ * run.go; -j is a journal row; -o gets the artifacts; -r goes on as
+ * another supervisord would, which lost what it had not read yet.
  */
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -45,8 +46,9 @@ struct drive {
 	struct buf prefix[2], suffix[2], separator[2];
 	char names[2][129];
 	const char *browser, *workerd, *template_id, *out, *reason;
-	int cancel_at, kill_at, close_at, hold_ms;
-	bool describe, breach, ended;
+	int cancel_at, kill_at, close_at, resume_at, hold_ms;
+	bool describe, breach, ended, resuming;
+	int64_t said; /* numbered messages */
 	int items;
 	int64_t acted_ms;
 	pid_t worker_pid, browser_pid;
@@ -245,6 +247,37 @@ finish(struct drive *d)
 	(void)event_base_loopbreak(d->base);
 }
 
+static void
+send_ack(struct drive *d)
+{
+	struct ipc_params p;
+
+	ipc_params_init(&p, MSG_W_RUN_ACK);
+	ipc_set_int(&p, F_N, d->said);
+	send_note(d, &p);
+}
+
+static void
+resume(struct drive *d)
+{
+	struct ipc_params p;
+
+	send_ack(d);
+	ipc_params_init(&p, MSG_W_RUN_RESUME);
+	ipc_set_int(&p, F_EPOCH, 2);
+	ipc_set_int(&p, F_N, d->said);
+	send_note(d, &p);
+	d->resuming = true;
+}
+
+static void
+take_resumed(struct drive *d, const struct ipc_params *p)
+{
+	say("run.resumed %d %d %d", ipc_int(p, F_N, 0) == d->said + 1,
+	    ipc_bool(p, F_GO, false), ipc_bool(p, F_WHOLE, false));
+	d->resuming = false;
+}
+
 /* What the options ask for once `items` items are done. */
 static void
 act(struct drive *d)
@@ -261,6 +294,8 @@ act(struct drive *d)
 		d->acted_ms = clock_mono_ms();
 		(void)kill(-d->browser_pid, SIGKILL);
 	}
+	if (d->items == d->resume_at)
+		resume(d);
 	if (d->items == d->close_at) {
 		d->acted_ms = clock_mono_ms();
 		finish(d);
@@ -335,6 +370,7 @@ take_end(struct drive *d, const struct ipc_params *p)
 
 	d->ended = true;
 	chan_set_phase(d->chan, PEER_ENDED);
+	send_ack(d);
 	say("run.end %d %s %s %s", ipc_bool(p, F_SUCCESS, false),
 	    code == NULL ? "-" : code, step == NULL ? "-" : step,
 	    message == NULL ? "-" : message);
@@ -363,6 +399,11 @@ on_msg(struct chan *chan, const struct ipc_msg *msg, void *ctx)
 	size_t len;
 
 	(void)chan;
+	if (p->msg == MSG_S_RUN_RESUMED)
+		take_resumed(d, p);
+	if (d->resuming || p->msg == MSG_S_RUN_RESUMED)
+		return;
+	d->said += (msg_row(p->msg)->flags & IPC_KEPT) != 0;
 	switch (p->msg) {
 	case MSG_S_HELLO:
 		say("hello %d", (int)ipc_int(p, F_PROTO, 0));
@@ -503,9 +544,9 @@ read_options(struct drive *d, int argc, char **argv)
 {
 	int c;
 
-	d->cancel_at = d->kill_at = d->close_at = -1;
+	d->cancel_at = d->kill_at = d->close_at = d->resume_at = -1;
 	d->template_id = "batch_extract_pages";
-	while ((c = getopt(argc, argv, "b:c:dgh:j:k:o:t:x:")) != -1) {
+	while ((c = getopt(argc, argv, "b:c:dgh:j:k:o:r:t:x:")) != -1) {
 		long n = optarg == NULL ? 0 : strtol(optarg, NULL, 10);
 
 		switch (c) {
@@ -533,6 +574,9 @@ read_options(struct drive *d, int argc, char **argv)
 			break;
 		case 'o':
 			d->out = optarg;
+			break;
+		case 'r':
+			d->resume_at = (int)n;
 			break;
 		case 't':
 			d->template_id = optarg;

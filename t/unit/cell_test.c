@@ -1,14 +1,19 @@
 /* The cell's table of browser flags and its reading of /proc. */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cell/flags.h"
+#include "cell/ledger.h"
 #include "cell/meter.h"
 #include "cell/proc.h"
 #include "cell/sandbox.h"
 #include "cell/tree.h"
+#include "common/cgroup.h"
 #include "t/unit/tap.h"
 
 static const char *argv[FLAGS_MAX];
@@ -100,13 +105,15 @@ test_status(void)
 	is_int(one.seccomp_mode, 2, "seccomp");
 	is_int(one.ns_depth, 2, "depth");
 	is_int(one.no_new_privs, 1, "no new privileges");
-	ok(launch_sandbox_is_tight(&one), "tight");
+	ok(launch_sandbox_is_tight(&one, true), "tight");
 	ok(sandbox_parse_status(text, 1, &one) && one.seccomp_mode == 0,
 	    "an inherited filter is none");
-	ok(!launch_sandbox_is_tight(&one), "and not tight");
+	ok(!launch_sandbox_is_tight(&one, true), "and not tight");
+	ok(launch_sandbox_is_tight(&one, false), "unless filters are waived");
 	ok(sandbox_parse_status(text, 0, &one), "again");
 	one.ns_depth = 1;
-	ok(!launch_sandbox_is_tight(&one), "not in the zygote's namespace");
+	ok(!launch_sandbox_is_tight(&one, true),
+	    "not in the zygote's namespace");
 	for (size_t n = 0; n < sizeof(text) - 1; n++) {
 		memcpy(cut, text, n);
 		cut[n] = '\0';
@@ -118,7 +125,8 @@ test_status(void)
 				"NoNewPrivs:\t0\n",
 	       0, &one),
 	    "unconfined is read");
-	ok(!launch_sandbox_is_tight(&one), "and is not tight");
+	ok(!launch_sandbox_is_tight(&one, true), "and is not tight");
+	ok(!launch_sandbox_is_tight(&one, false), "nor that without filters");
 	ok(!sandbox_parse_status("NSpid:\tx\nSeccomp:\t2\nSeccomp_filters:\t1\n"
 				 "NoNewPrivs:\t1\n",
 	       0, &one),
@@ -129,7 +137,7 @@ test_status(void)
 	       0, &one),
 	    "too big a number");
 	memset(&one, 0, sizeof(one));
-	ok(!launch_sandbox_is_tight(&one), "no renderer is not tight");
+	ok(!launch_sandbox_is_tight(&one, true), "no renderer is not tight");
 }
 
 /* The name is the process's own choice, and may look like what follows it. */
@@ -144,10 +152,13 @@ test_stat(void)
 	int accepted = 0;
 
 	ok(proc_parse_stat(text, &use), "stat is read");
-	is_int((long long)use.ticks, 5442, "time, with that of children");
+	is_int((long long)use.ticks, 42, "time");
+	is_int((long long)use.waited, 5400, "that of children");
+	is_int((long long)use.started, 7338, "when it began");
+	ok(!use.running, "it sleeps");
 	is_int(use.threads, 9, "threads");
 	for (size_t n = 0; n < strlen("17 (a) R 1 2) S 1 17 17 0 -1 4194560 "
-				      "900 0 0 0 12 30 400 5000 20 0 9");
+				      "900 0 0 0 12 30 400 5000 20 0 9 0 7338");
 	     n++) {
 		memcpy(cut, text, n);
 		cut[n] = '\0';
@@ -228,6 +239,86 @@ test_tree(void)
 		abort();
 }
 
+/* Looks come at random times. */
+static bool
+is_about(int ms, int about)
+{
+	return ms >= about / 2 && ms <= about + about / 2 + 1;
+}
+
+struct seen {
+	uint32_t pid;
+	uint64_t started, ticks, waited;
+	bool running;
+};
+
+static uint64_t
+look(struct ledger *l, uint64_t step, uint64_t machine, const struct seen *s)
+{
+	ledger_begin(l, step, machine);
+	for (; s->pid != 0; s++)
+		ledger_add(l, s->pid,
+		    &(struct proc_use){ .ticks = s->ticks,
+			.waited = s->waited,
+			.started = s->started,
+			.running = s->running });
+	return ledger_end(l);
+}
+
+#define LOOK(step, machine, ...) \
+	(long long)look(         \
+	    &l, step, machine, (const struct seen[]){ __VA_ARGS__, { 0 } })
+
+static void
+test_ledger(void)
+{
+	struct ledger l = { 0 };
+
+	is_int(LOOK(100, 1000, { 1, 5, 10, 0, 0 }, { 7, 6, 50, 0, 1 }), 60,
+	    "what is there");
+	is_int(LOOK(100, 1100, { 1, 5, 11, 0, 0 }, { 7, 6, 150, 0, 1 }), 161,
+	    "what it uses");
+	is_int(LOOK(100, 1200, { 1, 5, 11, 155, 0 }), 166,
+	    "waited for, it is its parent's");
+	is_int(LOOK(100, 1300, { 1, 5, 11, 155, 0 }, { 9, 1201, 40, 0, 1 }),
+	    206, "another one");
+	is_int(LOOK(100, 1400, { 1, 5, 11, 155, 0 }, { 9, 1201, 140, 0, 1 }),
+	    306, "goes on");
+	/* What five ticks of the first were not seen is its credit here. */
+	is_int(LOOK(100, 1500, { 1, 5, 11, 155, 0 }), 301,
+	    "not waited for, what was seen of it stays");
+	is_int(LOOK(100, 1600, { 1, 5, 11, 155, 0 }, { 9, 1595, 4, 0, 1 }), 305,
+	    "another process with its number");
+	is_int(LOOK(100, 1700, { 1, 5, 11, 155, 0 }, { 10, 1699, 0, 0, 1 }),
+	    401, "seen once and running it stands for a whole step");
+	is_int(LOOK(100, 1800, { 1, 5, 11, 155, 0 }, { 11, 1790, 2, 0, 0 }),
+	    503, "and so does the next");
+	is_int(LOOK(100, 1900, { 1, 5, 11, 155, 0 }), 521,
+	    "one that slept for its part of the time");
+	is_int(LOOK(100, 2000, { 1, 5, 11, 155, 0 }), 521, "then no more");
+	ledger_free(&l);
+}
+
+/* Short-lived processes that are waited for are not counted twice. */
+static void
+test_ledger_waited(void)
+{
+	struct ledger l = { 0 };
+	uint64_t sum = 0, waited = 0;
+
+	for (uint64_t n = 1; n <= 1000; n++) {
+		struct seen s[] = { { 1, 1, 0, waited, 0 },
+			{ (uint32_t)n + 1, n * 100, 0, 0, n % 2 == 0 }, { 0 } };
+
+		/* One runs for half of the time, and is met by every other. */
+		sum = look(&l, 100, n * 100 + 7, s);
+		waited += 50;
+	}
+	ok(sum >= 49900 && sum < 50500, "50000 ticks are counted as %llu",
+	    (unsigned long long)sum);
+	ledger_free(&l);
+}
+
 /* This process and those beside it as if they were a cell's. */
 static void
 test_meter(void)
@@ -240,10 +331,11 @@ test_meter(void)
 	struct meter m;
 
 	meter_init(&m, &start, 5000);
-	is_int(meter_wait(&m, 5000), 1000, "the first look is not at once");
-	is_int(meter_wait(&m, 6000), 0, "but comes");
+	ok(is_about(meter_wait(&m, 5000), 1000),
+	    "the first look is not at once");
+	is_int(meter_wait(&m, 6500), 0, "but comes");
 	ok(!meter_look(&m, 6000, &over), "nothing is passed");
-	is_int(meter_wait(&m, 6000), 1000, "the next is as far");
+	ok(is_about(meter_wait(&m, 6000), 1000), "the next is as far");
 	ok(meter_news(&m, &usage) && usage.memory > 0 && usage.processes > 0,
 	    "what it saw");
 	start.limits.memory = 1;
@@ -251,16 +343,84 @@ test_meter(void)
 	ok(over.which == LAUNCH_OVER_MEMORY && over.limit == 1 &&
 		over.value > 1,
 	    "which, and by how much");
-	is_int(meter_wait(&m, 7000), 100, "close to it looks are frequent");
+	ok(is_about(meter_wait(&m, 7000), 100),
+	    "close to it looks are frequent");
 	start.grouped = 1;
 	ok(!meter_look(&m, 8000, &over), "a group would see to that");
 	start.limits.cpu_ms = 1;
 	meter_begin(&m);
 	ok(!meter_look(&m, 9000, &over) || over.value < 1000,
 	    "time counts from the begin of the worker");
+	ledger_free(&m.ledger);
 	start.flags = SPAWN_DESCRIBE;
 	meter_init(&m, &start, 5000);
 	is_int(meter_wait(&m, 60000), -1, "never without a browser");
+}
+
+static void
+burn_ms(long ms)
+{
+	struct timespec used;
+
+	do
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	while (used.tv_sec == 0 && used.tv_nsec < ms * 1000000);
+}
+
+/* In a group: children that nobody waits for, then a look. Exits. */
+static _Noreturn void
+use_in_group(int dir)
+{
+	struct launch_start start = { .flags = SPAWN_BROWSER,
+		.profile_dir = "/nowhere",
+		.grouped = 1,
+		.limits = { INT64_MAX, INT64_MAX, 100, UINT32_MAX, 0 } };
+	struct launch_breach over = { 0 };
+	int fd = openat(dir, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+	struct meter m;
+
+	if (fd == -1 || write(fd, "0", 1) != 1)
+		_exit(2);
+	signal(SIGCHLD, SIG_IGN);
+	for (int i = 0; i < 3; i++) {
+		if (fork() == 0) {
+			burn_ms(60);
+			_exit(0);
+		}
+		wait(NULL);
+	}
+	meter_init(&m, &start, 5000);
+	_exit(meter_look(&m, 6000, &over) && over.which == LAUNCH_OVER_CPU &&
+		    over.value >= 170 && over.value < 60000
+		? 0
+		: 1);
+}
+
+/* With a control group nobody hides. */
+static void
+test_group(void)
+{
+	static const char name[] = "bt-cell-test";
+	int own = cgroup_open_own(), dir = -1, status = 0;
+	pid_t pid;
+
+	if (own != -1 && mkdirat(own, name, 0755) == 0)
+		dir = openat(own, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir == -1) {
+		tap_skip("time of a group", "no group can be made here");
+		return;
+	}
+	pid = fork();
+	if (pid == 0)
+		use_in_group(dir);
+	waitpid(pid, &status, 0);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 2)
+		tap_skip("time of a group", "nobody can be put into one");
+	else
+		is_int(status, 0, "time of a group, with what is gone");
+	unlinkat(own, name, AT_REMOVEDIR);
+	close(dir);
+	close(own);
 }
 
 /* A profile that has no file system of its own is not the disk it is on. */
@@ -278,12 +438,14 @@ test_stored(void)
 	strlcpy(start.profile_dir, dir, sizeof(start.profile_dir));
 	meter_init(&m, &start, 5000);
 	ok(!meter_look(&m, 6000, &over) && m.stored == 0, "an empty profile");
+	ledger_free(&m.ledger);
 	rmdir(dir);
 	strlcpy(start.profile_dir, "/proc", sizeof(start.profile_dir));
 	start.in_memory = 1;
 	meter_init(&m, &start, 5000);
 	ok(!meter_look(&m, 6000, &over) && m.stored == 0,
 	    "one in memory is what its file system holds");
+	ledger_free(&m.ledger);
 }
 
 int
@@ -295,7 +457,10 @@ main(void)
 	test_stat();
 	test_memory();
 	test_tree();
+	test_ledger();
+	test_ledger_waited();
 	test_meter();
+	test_group();
 	test_stored();
 	return done_testing();
 }

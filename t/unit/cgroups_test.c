@@ -2,6 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/cgroup.h"
 #include "launcher/cgroups.h"
 #include "t/unit/tap.h"
 
@@ -12,19 +13,19 @@ test_own(void)
 {
 	char path[PATH_BYTES], small[8];
 
-	ok(cgroups_own("0::/system.slice/b.service\n", path, sizeof(path)) &&
+	ok(cgroup_own("0::/system.slice/b.service\n", path, sizeof(path)) &&
 		strcmp(path, "/system.slice/b.service") == 0,
 	    "the only one");
-	ok(cgroups_own(
+	ok(cgroup_own(
 	       "9:name=systemd:/x\n1:cpu:/y\n0::/z\n", path, sizeof(path)) &&
 		strcmp(path, "/z") == 0,
 	    "beside those of version 1");
-	ok(!cgroups_own("1:cpu:/y\n", path, sizeof(path)), "none");
-	ok(!cgroups_own("10::/y\n", path, sizeof(path)), "nor that");
-	ok(!cgroups_own("0::/cut", path, sizeof(path)), "cut off");
-	ok(!cgroups_own("", path, sizeof(path)), "nothing");
-	ok(!cgroups_own("0::/1234567\n", small, sizeof(small)), "too long");
-	ok(cgroups_own("0::/123456\n", small, sizeof(small)), "just fits");
+	ok(!cgroup_own("1:cpu:/y\n", path, sizeof(path)), "none");
+	ok(!cgroup_own("10::/y\n", path, sizeof(path)), "nor that");
+	ok(!cgroup_own("0::/cut", path, sizeof(path)), "cut off");
+	ok(!cgroup_own("", path, sizeof(path)), "nothing");
+	ok(!cgroup_own("0::/1234567\n", small, sizeof(small)), "too long");
+	ok(cgroup_own("0::/123456\n", small, sizeof(small)), "just fits");
 }
 
 static void
@@ -36,20 +37,20 @@ test_mount(void)
 	    "rw\n";
 	char point[PATH_BYTES], root[PATH_BYTES], small[4];
 
-	ok(cgroups_mount(text, point, root, sizeof(point)), "found");
+	ok(cgroup_mount(text, point, root, sizeof(point)), "found");
 	ok(strcmp(point, "/sys/fs/cgroup") == 0 && strcmp(root, "/") == 0,
 	    "where and what: %s %s", point, root);
-	ok(cgroups_mount("1 2 0:1 /a/b /cg rw - cgroup2 x rw", point, root,
+	ok(cgroup_mount("1 2 0:1 /a/b /cg rw - cgroup2 x rw", point, root,
 	       sizeof(point)) &&
 		strcmp(root, "/a/b") == 0,
 	    "a part of it, without an end of line");
-	ok(!cgroups_mount("1 2 0:1 / /sys/fs/cgroup/cpu rw - cgroup x rw\n",
+	ok(!cgroup_mount("1 2 0:1 / /sys/fs/cgroup/cpu rw - cgroup x rw\n",
 	       point, root, sizeof(point)),
 	    "not version 1");
-	ok(!cgroups_mount(" - cgroup2 \n", point, root, sizeof(point)),
+	ok(!cgroup_mount(" - cgroup2 \n", point, root, sizeof(point)),
 	    "words are missing");
-	ok(!cgroups_mount(text, small, root, sizeof(small)), "too long");
-	ok(!cgroups_mount("", point, root, sizeof(point)), "nothing");
+	ok(!cgroup_mount(text, small, root, sizeof(small)), "too long");
+	ok(!cgroup_mount("", point, root, sizeof(point)), "nothing");
 }
 
 static void
@@ -57,11 +58,11 @@ test_number(void)
 {
 	static const char text[] = "low 0\nmax 3\noom 2\noom_kill 17\n";
 
-	is_int((long long)cgroups_number(text, "oom_kill"), 17, "the last");
-	is_int((long long)cgroups_number(text, "oom"), 2, "the whole key");
-	is_int((long long)cgroups_number(text, "ma"), 0, "not half of it");
-	is_int((long long)cgroups_number("", "max"), 0, "nothing");
-	is_int((long long)cgroups_number("max", "max"), 0, "cut off");
+	is_int((long long)cgroup_number(text, "oom_kill"), 17, "the last");
+	is_int((long long)cgroup_number(text, "oom"), 2, "the whole key");
+	is_int((long long)cgroup_number(text, "ma"), 0, "not half of it");
+	is_int((long long)cgroup_number("", "max"), 0, "nothing");
+	is_int((long long)cgroup_number("max", "max"), 0, "cut off");
 }
 
 /* This test has company, or its group is not its own: nothing is done. */

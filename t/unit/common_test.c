@@ -105,11 +105,18 @@ test_base64(void)
 static void
 test_clock(void)
 {
-	int64_t a = clock_stamp_ms();
+	int64_t a = clock_stamp_ms(), b, began;
 
 	ok(a > 1700000000000, "a stamp is Unix milliseconds");
 	clock_set_floor(a + 100000);
-	is_int(clock_stamp_ms(), a + 100000, "never below the floor");
+	began = clock_mono_ms();
+	b = clock_stamp_ms();
+	ok(b >= a + 100000 && b <= a + 101000, "never below the floor");
+	clock_set_floor(a);
+	ok(clock_stamp_ms() >= b, "one that is lower changes nothing");
+	while (clock_mono_ms() < began + 50)
+		;
+	ok(clock_stamp_ms() >= b + 40, "above it time goes on");
 }
 
 static void
@@ -192,6 +199,30 @@ test_fd_passing(void)
 	close(p[1]);
 }
 
+/* Ours are 0 to 2 and two more, at the lowest numbers that are free. */
+static void
+test_inherited(void)
+{
+	char why[FDIO_WHY_BYTES] = "";
+	int p[2];
+
+	if (pipe(p) == -1)
+		return (void)ok(false, "pipe");
+	closefrom(p[1] + 1); /* what was leaked to this test */
+	fd_set_cloexec(p[0], 0);
+	ok(fd_check_inherited(p[0], p[1], why), "those that should be open%s",
+	    why);
+	ok((fcntl(p[0], F_GETFD) & FD_CLOEXEC) != 0, "are not passed on");
+	ok(!fd_check_inherited(p[0], p[1] - 1, why) &&
+		strstr(why, "should not be") != NULL,
+	    "one that should not: %s", why);
+	close(p[1]);
+	ok(!fd_check_inherited(p[0], p[1], why) &&
+		strstr(why, "is not open") != NULL,
+	    "one that is not: %s", why);
+	close(p[0]);
+}
+
 /* What standard error has got, in a pipe, since the last look. */
 static const char *
 log_seen(int fd)
@@ -250,6 +281,7 @@ main(void)
 	test_clock();
 	test_distance();
 	test_fd_passing();
+	test_inherited();
 	test_log_hold();
 	return done_testing();
 }

@@ -25,6 +25,7 @@ struct seen {
 	struct chan *free_in_msg;
 	struct chan *free_in_closed;
 	bool hold_each;
+	bool answer_each; /* with so much that a socket does not hold many */
 };
 
 static struct event_base *base;
@@ -45,6 +46,13 @@ on_msg(struct chan *c, const struct ipc_msg *m, void *ctx)
 	s->msgs++;
 	s->last = m->params.msg;
 	s->seq = m->seq;
+	if (s->answer_each) {
+		static char document[20000] = "[";
+
+		memset(document + 1, ' ', sizeof(document) - 2);
+		document[sizeof(document) - 1] = ']';
+		chan_result(c, m->seq, document, sizeof(document));
+	}
 	if (s->free_in_msg != NULL)
 		chan_free(&s->free_in_msg);
 	else if (s->hold_each)
@@ -417,6 +425,41 @@ test_hold(enum ipc_dir dir, const char *name)
 	close(fd);
 }
 
+/* Who asks for much and reads nothing does not keep others waiting. */
+static void
+test_share(void)
+{
+	struct seen greedy, other;
+	struct chan *a, *b;
+	uint8_t one[64], all[30 * 64];
+	int fd_a, fd_b, n = 30, before;
+	size_t len = frame_run_get(one, "run_a");
+
+	a = half(IPC_IN, &greedy, &fd_a);
+	b = half(IPC_IN, &other, &fd_b);
+	chan_set_phase(a, PEER_READY);
+	chan_set_phase(b, PEER_READY);
+	greedy.answer_each = true;
+	for (int i = 0; i < n; i++)
+		memcpy(all + (size_t)i * len, one, len);
+	fd_write_all(fd_a, all, (size_t)n * len);
+	event_base_loop(base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+	ok(greedy.msgs > 1 && greedy.msgs < n,
+	    "%d of %d requests are heard in one turn", greedy.msgs, n);
+	before = greedy.msgs;
+	fd_write_all(fd_b, one, len);
+	event_base_loop(base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+	is_int(other.msgs, 1, "another one is heard in the next");
+	is_int(greedy.msgs, before + 1, "after which there is one more");
+	for (int i = 0; i < n; i++)
+		turn();
+	is_int(greedy.msgs, n, "until all are heard");
+	chan_free(&a);
+	chan_free(&b);
+	close(fd_a);
+	close(fd_b);
+}
+
 static void
 test_free_in_callback(void)
 {
@@ -564,6 +607,7 @@ main(void)
 	queue_overflow(IPC_UP, IPC_DOWN, "packets");
 	test_hold(IPC_IN, "a held stream");
 	test_hold(IPC_UP, "held packets");
+	test_share();
 	test_free_in_callback();
 	test_packet_bad();
 	test_last_words();

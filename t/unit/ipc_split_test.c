@@ -14,6 +14,7 @@
 #include "common/fdio.h"
 #include "ipc/chan.h"
 #include "t/fuzz/ipc_sample.h"
+#include "t/unit/size.h"
 #include "t/unit/tap.h"
 
 struct seen {
@@ -24,6 +25,7 @@ struct seen {
 };
 
 static struct event_base *base;
+static long cuts;
 
 static void
 on_msg(struct chan *c, const struct ipc_msg *m, void *ctx)
@@ -106,7 +108,7 @@ test_stream(const struct msg_row *row, const struct buf *msg)
 	struct seen s;
 
 	c = receiver(row, &s, &fd);
-	for (size_t cut = 0; cut <= len; cut++) {
+	for (size_t cut = 0; cut <= len; cut++, cuts++) {
 		s.msgs = 0;
 		fd_write_all(fd, two, cut);
 		turn();
@@ -120,7 +122,7 @@ test_stream(const struct msg_row *row, const struct buf *msg)
 	chan_free(&c);
 	close(fd);
 	bad = 0;
-	for (size_t cut = 1; cut < len / 2; cut++) {
+	for (size_t cut = 1; cut < len / 2; cut++, cuts++) {
 		c = receiver(row, &s, &fd);
 		fd_write_all(fd, two, cut);
 		close(fd);
@@ -148,7 +150,7 @@ test_packets(const struct msg_row *row, const struct buf *msg)
 	ok(s.msgs == 2 && s.last == row->id && s.closed == 0, "two packets");
 	chan_free(&c);
 	close(fd);
-	for (size_t cut = 1; cut < msg->len; cut++) {
+	for (size_t cut = 1; cut < msg->len; cut++, cuts++) {
 		c = receiver(row, &s, &fd);
 		fd_send_msg(fd, msg->data, cut, NULL, 0);
 		fd_send_msg(fd, msg->data + cut, msg->len - cut, NULL, 0);
@@ -181,6 +183,7 @@ main(void)
 				test_packets(row, &msg);
 		}
 	}
+	figure("%d messages, cut or split at %ld places", MSG__MAX, cuts);
 	buf_clear(&msg);
 	event_base_free(base);
 	return done_testing();

@@ -44,11 +44,20 @@ static const enum launch_link first_link[LAUNCH__MAX] = {
 	[LAUNCH_EGRESS_LINK] = LAUNCH_TO_EGRESSD,
 	[LAUNCH_EGRESS_LISTENER] = LAUNCH_TO_EGRESSD,
 	[LAUNCH_EGRESS_GONE] = LAUNCH_TO_EGRESSD,
+	[LAUNCH_EGRESS_NAMES] = LAUNCH_TO_EGRESSD,
 	[LAUNCH_LIMIT] = LAUNCH_FROM_CELL,
 	[LAUNCH_USAGE] = LAUNCH_FROM_CELL,
 	[LAUNCH_PROTECTION] = LAUNCH_TO_SUPERVISORD,
 	[LAUNCH_PING] = LAUNCH_TO_SUPERVISORD,
 	[LAUNCH_PONG] = LAUNCH_FROM_SUPERVISORD,
+	[LAUNCH_INSPECT] = LAUNCH_FROM_SUPERVISORD,
+	[LAUNCH_INSPECTED] = LAUNCH_TO_SUPERVISORD,
+	[LAUNCH_ADOPT] = LAUNCH_TO_SUPERVISORD,
+	[LAUNCH_ADOPT_END] = LAUNCH_TO_SUPERVISORD,
+	[LAUNCH_ADOPTED] = LAUNCH_FROM_SUPERVISORD,
+	[LAUNCH_NAME] = LAUNCH_FROM_SUPERVISORD,
+	[LAUNCH_SECRET_KEPT] = LAUNCH_TO_SUPERVISORD,
+	[LAUNCH_RESTART] = LAUNCH_TO_SUPERVISORD,
 };
 
 /* A second link of those that are passed on. */
@@ -69,6 +78,8 @@ static const bool no_cell[LAUNCH__MAX] = {
 	[LAUNCH_PROTECTION] = true,
 	[LAUNCH_PING] = true,
 	[LAUNCH_PONG] = true,
+	[LAUNCH_INSPECT] = true,
+	[LAUNCH_INSPECTED] = true,
 	[LAUNCH_WORKER_START] = true,
 	[LAUNCH_FORGET] = true,
 	[LAUNCH_KNOWN] = true,
@@ -80,6 +91,10 @@ static const bool no_cell[LAUNCH__MAX] = {
 	[LAUNCH_EGRESS] = true,
 	[LAUNCH_EGRESS_DOWN] = true,
 	[LAUNCH_EGRESS_LINK] = true,
+	[LAUNCH_EGRESS_NAMES] = true,
+	[LAUNCH_ADOPT_END] = true,
+	[LAUNCH_SECRET_KEPT] = true,
+	[LAUNCH_RESTART] = true,
 };
 
 static const struct launch_limits least = { LAUNCH_MEMORY_LEAST,
@@ -94,6 +109,8 @@ init_limited(struct launch_msg *m, enum launch_type type, uint32_t cell_id)
 		m->u.spawn.limits = least;
 	if (type == LAUNCH_START)
 		m->u.start.limits = least;
+	if (type == LAUNCH_ADOPT)
+		m->u.adopt.spawn.limits = least;
 }
 
 static void
@@ -106,6 +123,8 @@ init_good(struct launch_msg *m, enum launch_type type)
 		strlcpy(m->u.ref.name, "s", sizeof(m->u.ref.name));
 	if (type == LAUNCH_SECRET_MISSING)
 		strlcpy(m->u.missing.name, "s", sizeof(m->u.missing.name));
+	if (type == LAUNCH_SECRET_KEPT)
+		m->u.kept.count = 1;
 }
 
 static void
@@ -389,6 +408,59 @@ test_kept_fields(void)
 	    deliver_msg(&m, LAUNCH_FROM_SUPERVISORD), EPROTO, "endless name");
 }
 
+static int
+deliver_two(const struct launch_msg *m)
+{
+	return deliver(m, sizeof(*m), 2, LAUNCH_TO_SUPERVISORD);
+}
+
+static void
+test_adopt_fields(void)
+{
+	struct launch_msg m;
+
+	init_good(&m, LAUNCH_ADOPT);
+	m.u.adopt.has_worker = 1;
+	strlcpy(m.u.adopt.spawn.name, "run_1", sizeof(m.u.adopt.spawn.name));
+	is_int(deliver_two(&m), 0, "a worker of a run");
+	m.u.adopt.has_worker = 0;
+	is_int(deliver_two(&m), EPROTO, "the name of no worker");
+	m.u.adopt.spawn.name[0] = '\0';
+	is_int(deliver_two(&m), 0, "no worker");
+	m.u.adopt.has_worker = 2;
+	is_int(deliver_two(&m), EPROTO, "not a truth value");
+	init_good(&m, LAUNCH_ADOPT);
+	m.u.adopt.browser = LAUNCH_BROWSER__MAX;
+	is_int(deliver_two(&m), EPROTO, "unknown browser");
+	init_good(&m, LAUNCH_ADOPT);
+	m.u.adopt.spawn.worker_slot = LAUNCH_WORKER_SLOTS;
+	is_int(deliver_two(&m), EPROTO, "a slot that is none");
+	init_good(&m, LAUNCH_ADOPT);
+	memset(m.u.adopt.spawn.profile, 'x', sizeof(m.u.adopt.spawn.profile));
+	is_int(deliver_two(&m), EPROTO, "endless profile");
+	init_good(&m, LAUNCH_ADOPT_END);
+	m.u.adopt_end.count = LAUNCH_WORKER_SLOTS;
+	is_int(deliver_msg(&m, LAUNCH_TO_SUPERVISORD), 0, "all slots");
+	m.u.adopt_end.count++;
+	is_int(deliver_msg(&m, LAUNCH_TO_SUPERVISORD), EPROTO,
+	    "more cells than there can be");
+	init_good(&m, LAUNCH_ADOPT_END);
+	m.u.adopt_end.inspected = 2;
+	is_int(deliver_msg(&m, LAUNCH_TO_SUPERVISORD), EPROTO,
+	    "more readers of the store than there can be");
+	init_good(&m, LAUNCH_SECRET_KEPT);
+	m.u.kept.count = LAUNCH_SECRETS_TOLD;
+	is_int(deliver_msg(&m, LAUNCH_TO_SUPERVISORD), 0, "all of a message");
+	m.u.kept.count++;
+	is_int(deliver_msg(&m, LAUNCH_TO_SUPERVISORD), EPROTO, "and more");
+	m.u.kept.count = 0;
+	is_int(deliver_msg(&m, LAUNCH_TO_SUPERVISORD), EPROTO, "none");
+	init_good(&m, LAUNCH_NAME);
+	strlcpy(m.u.worker.name, "a b", sizeof(m.u.worker.name));
+	is_int(
+	    deliver_msg(&m, LAUNCH_FROM_SUPERVISORD), EPROTO, "no such name");
+}
+
 static void
 test_secret_names(void)
 {
@@ -529,6 +601,7 @@ main(void)
 	test_limits();
 	test_other_fields();
 	test_kept_fields();
+	test_adopt_fields();
 	test_secret_names();
 	test_garbage();
 	test_ends();

@@ -112,6 +112,68 @@ test_stored(struct secrets *s, const struct ulid *a, const struct ulid *b)
 	    "the first that is missing is named, and nothing given");
 }
 
+struct told {
+	int messages;
+	uint32_t runs;
+	bool right; /* each once, in some order */
+	bool seen[LAUNCH_SECRETS_MAX];
+};
+
+static void
+tell(void *arg, const struct launch_msg *m)
+{
+	struct told *t = arg;
+
+	t->messages++;
+	for (uint32_t i = 0; i < m->u.kept.count; i++, t->runs++) {
+		const uint8_t *id = m->u.kept.runs[i].b;
+		size_t n = (size_t)id[0] << 8 | id[1];
+
+		t->right = t->right && n < LAUNCH_SECRETS_MAX && !t->seen[n];
+		if (n < LAUNCH_SECRETS_MAX)
+			t->seen[n] = true;
+	}
+}
+
+static void
+test_told(void)
+{
+	static const size_t counts[] = { 0, 1, LAUNCH_SECRETS_TOLD,
+		LAUNCH_SECRETS_TOLD + 1, LAUNCH_SECRETS_MAX };
+	struct secrets *s = secrets_new();
+	size_t have = 0;
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		struct told t = { .right = true };
+
+		for (; have < counts[i]; have++) {
+			struct ulid run = { { (uint8_t)(have >> 8),
+			    (uint8_t)have } };
+
+			secrets_keep(s, &run, sealed(NEEDED));
+		}
+		secrets_leave(s);
+		secrets_tell(s, tell, &t);
+		is_int(t.runs, counts[i], "each run is told of");
+		ok(t.right, "once");
+		is_int(t.messages,
+		    (counts[i] + LAUNCH_SECRETS_TOLD - 1) / LAUNCH_SECRETS_TOLD,
+		    "in no more messages than it takes");
+	}
+	secrets_free(&s);
+}
+
+static void
+test_left(struct secrets *s, const struct ulid *a, const struct ulid *b)
+{
+	add(s, a, "one", "first", 0);
+	secrets_leave(s);
+	is_str(given(s, a), "[]", "what was being added is let go");
+	add(s, b, "one", "", ENOENT);
+	secrets_leave(s);
+	is_str(given(s, b), "(none)", "and so is what was missing");
+}
+
 int
 main(void)
 {
@@ -120,6 +182,8 @@ main(void)
 
 	test_kept(s, &a, &b);
 	test_stored(s, &a, &b);
+	test_left(s, &a, &b);
+	test_told();
 	secrets_free(&s);
 	return done_testing();
 }

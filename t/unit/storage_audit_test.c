@@ -45,6 +45,29 @@ fill(struct store *s, unsigned n)
 	}
 }
 
+/* A new store with so many rows. */
+static struct store *
+filled(unsigned n)
+{
+	struct store *s;
+
+	fx_new();
+	s = fx_open();
+	fill(s, n);
+	return s;
+}
+
+static struct audit_state
+state_of(struct store *s)
+{
+	struct audit_state st;
+
+	if (audit_state(fx_read(s), &st) != STORE_OK)
+		errx(1, "audit_state");
+	store_read_end(s);
+	return st;
+}
+
 static struct audit_check
 check_with(struct store *s, unsigned batch, const struct audit_check *wanted)
 {
@@ -93,10 +116,9 @@ test_append(void)
 	store_write(s, append, &e, NULL, NULL);
 	store_commit(s, FX_NOW);
 	ok(rc == STORE__MAX + 1, "a function of the turn was taken out");
-	ok(audit_state(fx_read(s), &st) == STORE_OK && st.rows == 2 &&
-		st.first == 1,
+	st = state_of(s);
+	ok(st.rows == 2 && st.first == 1,
 	    "it leaves no row and no number behind");
-	store_read_end(s);
 	fill(s, ROWS);
 	ok(check(s).checked == ROWS + 2, "all rows are checked");
 	ok(found(s, AUDIT_SOUND, 0), "and sound");
@@ -152,9 +174,7 @@ test_list(void)
 	struct ulid run = { { 0 } };
 	uint64_t next;
 
-	fx_new();
-	s = fx_open();
-	fill(s, ROWS);
+	s = filled(ROWS);
 	seen = list(s, (struct audit_query){ 0 }, 1000, &next);
 	ok(seen.rows == ROWS && seen.first == ROWS && seen.last == 1 &&
 		next == 0,
@@ -276,46 +296,55 @@ swap(struct store_txn *txn, void *arg)
 	return txn_put(txn, TABLE_AUDIT, &kb, a, na);
 }
 
+/* The ends of the log, to be written with this turn. */
+static struct audit_state *
+ends_of(struct store_txn *txn)
+{
+	if (audit_state(txn, &txn->audit) != STORE_OK)
+		errx(1, "audit_state");
+	txn->audit_known = txn->audit_changed = true;
+	return &txn->audit;
+}
+
+/* Removes rows, and has the hash of another one for an end that fits. */
+static int
+cut(struct store_txn *txn, uint64_t from, uint64_t to, uint64_t fits,
+    uint8_t end[AUDIT_HASH_BYTES])
+{
+	uint8_t bytes[4096];
+	struct key k;
+
+	row_take(txn, fits, bytes, &k);
+	memcpy(end, bytes, AUDIT_HASH_BYTES);
+	for (uint64_t n = from; n <= to; n++) {
+		audit_key(&k, n);
+		txn_delete(txn, TABLE_AUDIT, &k);
+	}
+	return txn->err;
+}
+
 /* Removes the rows from one on, and moves the head back to fit. */
 static int
 truncate_all(struct store_txn *txn, void *arg)
 {
-	uint8_t bytes[4096];
+	struct audit_state *st = ends_of(txn);
 	const struct tamper *t = arg;
-	struct key k;
+	uint64_t last = st->rows;
 
-	if (audit_state(txn, &txn->audit) != STORE_OK)
-		return STORE_CORRUPT;
-	txn->audit_known = txn->audit_changed = true;
-	row_take(txn, t->row - 1, bytes, &k);
-	memcpy(txn->audit.head, bytes, AUDIT_HASH_BYTES);
-	for (uint64_t n = t->row; n <= txn->audit.rows; n++) {
-		audit_key(&k, n);
-		txn_delete(txn, TABLE_AUDIT, &k);
-	}
-	txn->audit.rows = t->row - 1;
-	return txn->err;
+	st->rows = t->row - 1;
+	return cut(txn, t->row, last, t->row - 1, st->head);
 }
 
 /* Removes the rows before one, and moves the anchor to fit. */
 static int
 behead(struct store_txn *txn, void *arg)
 {
-	uint8_t bytes[4096];
+	struct audit_state *st = ends_of(txn);
 	const struct tamper *t = arg;
-	struct key k;
+	uint64_t first = st->first;
 
-	if (audit_state(txn, &txn->audit) != STORE_OK)
-		return STORE_CORRUPT;
-	txn->audit_known = txn->audit_changed = true;
-	row_take(txn, t->row - 1, bytes, &k);
-	memcpy(txn->audit.anchor, bytes, AUDIT_HASH_BYTES);
-	for (uint64_t n = txn->audit.first; n < t->row; n++) {
-		audit_key(&k, n);
-		txn_delete(txn, TABLE_AUDIT, &k);
-	}
-	txn->audit.first = t->row;
-	return txn->err;
+	st->first = t->row;
+	return cut(txn, first, t->row - 1, t->row - 1, st->anchor);
 }
 
 static int
@@ -334,9 +363,7 @@ tampered(store_write_fn *fn, struct tamper t)
 {
 	struct store *s;
 
-	fx_new();
-	s = fx_open();
-	fill(s, ROWS);
+	s = filled(ROWS);
 	if (!found(s, AUDIT_SOUND, 0) || fx_write(s, fn, &t) != STORE_OK)
 		errx(1, "tampering failed");
 	return s;
@@ -345,31 +372,35 @@ tampered(store_write_fn *fn, struct tamper t)
 static void
 test_rows(void)
 {
-	struct store *s = tampered(edit, (struct tamper){ .row = 9 });
+	static const struct {
+		const char *what;
+		store_write_fn *fn;
+		struct tamper tamper;
+		enum audit_fault fault;
+		uint64_t bad;
+	} rows[] = {
+		{ "a row that was changed", edit, { .row = 9 }, AUDIT_EDITED,
+		    9 },
+		{ "also with a hash that fits it", edit,
+		    { .row = 9, .rehash = true }, AUDIT_UNLINKED, 10 },
+		{ "also the last one", edit, { .row = ROWS, .rehash = true },
+		    AUDIT_BAD_HEAD, ROWS },
+		{ "also the first one", edit, { .row = 1 }, AUDIT_EDITED, 1 },
+		{ "a row that was removed", erase, { .row = 9 }, AUDIT_MISSING,
+		    9 },
+		{ "also the first one", erase, { .row = 1 }, AUDIT_MISSING, 1 },
+		{ "also the last one", erase, { .row = ROWS }, AUDIT_MISSING,
+		    ROWS },
+		{ "rows that changed places", swap, { .row = 6, .other = 12 },
+		    AUDIT_EDITED, 6 },
+	};
 
-	ok(found(s, AUDIT_EDITED, 9), "a row that was changed");
-	store_free(&s);
-	s = tampered(edit, (struct tamper){ .row = 9, .rehash = true });
-	ok(found(s, AUDIT_UNLINKED, 10), "also with a hash that fits it");
-	store_free(&s);
-	s = tampered(edit, (struct tamper){ .row = ROWS, .rehash = true });
-	ok(found(s, AUDIT_BAD_HEAD, ROWS), "also the last one");
-	store_free(&s);
-	s = tampered(edit, (struct tamper){ .row = 1 });
-	ok(found(s, AUDIT_EDITED, 1), "also the first one");
-	store_free(&s);
-	s = tampered(erase, (struct tamper){ .row = 9 });
-	ok(found(s, AUDIT_MISSING, 9), "a row that was removed");
-	store_free(&s);
-	s = tampered(erase, (struct tamper){ .row = 1 });
-	ok(found(s, AUDIT_MISSING, 1), "also the first one");
-	store_free(&s);
-	s = tampered(erase, (struct tamper){ .row = ROWS });
-	ok(found(s, AUDIT_MISSING, ROWS), "also the last one");
-	store_free(&s);
-	s = tampered(swap, (struct tamper){ .row = 6, .other = 12 });
-	ok(found(s, AUDIT_EDITED, 6), "rows that changed places");
-	store_free(&s);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct store *s = tampered(rows[i].fn, rows[i].tamper);
+
+		ok(found(s, rows[i].fault, rows[i].bad), "%s", rows[i].what);
+		store_free(&s);
+	}
 }
 
 static void
@@ -379,11 +410,8 @@ test_ends(void)
 	struct audit_state st;
 	struct store *s;
 
-	fx_new();
-	s = fx_open();
-	fill(s, ROWS);
-	audit_state(fx_read(s), &st);
-	store_read_end(s);
+	s = filled(ROWS);
+	st = state_of(s);
 	memcpy(noted.noted_hash, st.head, sizeof(st.head));
 	fill(s, 3);
 	ok(check_with(s, 5, &noted).fault == AUDIT_SOUND,
@@ -401,8 +429,7 @@ test_ends(void)
 	fx_write(s, lose_state, NULL);
 	ok(found(s, AUDIT_NO_STATE, 0), "the ends themselves removed");
 	fill(s, 3);
-	audit_state(fx_read(s), &st);
-	store_read_end(s);
+	st = state_of(s);
 	ok(st.rows == 14 + 20 + 1 + 3, "the log goes on all the same");
 	ok(found(s, AUDIT_RESUMED, 35), "but tells where it was cut");
 	store_free(&s);
@@ -413,10 +440,7 @@ static int
 step_back(struct store_txn *txn, void *arg)
 {
 	(void)arg;
-	if (audit_state(txn, &txn->audit) != STORE_OK)
-		return STORE_CORRUPT;
-	txn->audit_known = txn->audit_changed = true;
-	txn->audit.rows -= 2;
+	ends_of(txn)->rows -= 2;
 	return STORE_OK;
 }
 
@@ -430,8 +454,7 @@ test_extra(void)
 		found(s, AUDIT_EXTRA, ROWS - 1),
 	    "rows behind the head");
 	fill(s, 1);
-	audit_state(fx_read(s), &st);
-	store_read_end(s);
+	st = state_of(s);
 	ok(st.rows == ROWS + 2 && found(s, AUDIT_RESUMED, ROWS + 1),
 	    "none is written over");
 	store_free(&s);
@@ -469,9 +492,7 @@ test_trim(void)
 	struct trimmed t;
 	struct store *s;
 
-	fx_new();
-	s = fx_open();
-	fill(s, ROWS);
+	s = filled(ROWS);
 	t = trim(s, FX_NOW, 1000, 5);
 	ok(t.err == STORE_OK && t.rows == 0 && !t.more, "nothing is due yet");
 	t = trim(s, FX_NOW + 8, 1000, 5);
@@ -480,8 +501,7 @@ test_trim(void)
 	t = trim(s, FX_NOW + 8, 1000, 5);
 	ok(t.rows == 3 && !t.more && found(s, AUDIT_SOUND, 0),
 	    "and the last one");
-	audit_state(fx_read(s), &st);
-	store_read_end(s);
+	st = state_of(s);
 	ok(st.first == 9 && st.rows == ROWS + 2, "each left a row");
 	ok(check_with(s, 5, &noted).fault == AUDIT_NOTE_GONE,
 	    "a head noted before that says nothing any more");
@@ -490,8 +510,7 @@ test_trim(void)
 	ok(check_with(s, 5, &noted).fault == AUDIT_SOUND,
 	    "but that of the last row removed does");
 	t = trim(s, 0, 10, 1000);
-	audit_state(fx_read(s), &st);
-	store_read_end(s);
+	st = state_of(s);
 	ok(t.rows == 4 && st.rows - st.first + 1 == 11,
 	    "so many are kept, and the row on that");
 	t = trim(s, INT64_MAX, 0, 1000);
@@ -513,7 +532,6 @@ make_old(struct store_txn *txn, void *arg)
 static void
 test_upgrade(void)
 {
-	struct audit_state st;
 	struct store *s;
 
 	fx_new();
@@ -521,9 +539,7 @@ test_upgrade(void)
 	fx_write(s, make_old, NULL);
 	store_free(&s);
 	s = fx_open();
-	ok(audit_state(fx_read(s), &st) == STORE_OK && st.rows == 0,
-	    "a store of the first schema gets a log");
-	store_read_end(s);
+	ok(state_of(s).rows == 0, "a store of the first schema gets a log");
 	fill(s, 2);
 	ok(found(s, AUDIT_SOUND, 0) && check(s).checked == 2,
 	    "which takes rows");

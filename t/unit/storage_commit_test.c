@@ -4,6 +4,7 @@
 
 #include "storage/crc32c.h"
 #include "storage/store_impl.h"
+#include "storage/spool.h"
 #include "t/unit/storage_fixture.h"
 
 static void
@@ -224,6 +225,28 @@ test_done_callbacks(void)
 	is_int(closed, STORE_CLOSED, "closing answers what is queued");
 }
 
+/* What a program that ends in the middle of its runs does. */
+static void
+test_given_up(void)
+{
+	struct run_record first = fx_run(), second = fx_run();
+	struct spool *spool = NULL;
+	int waits = -1, late = -1;
+	struct store *s;
+
+	fx_new();
+	s = fx_open();
+	is_int(spool_open(s, &first.id, 0, 100, &spool), STORE_OK, "a spool");
+	store_write(s, fx_insert, &first, fx_done, &waits);
+	store_give_up(s);
+	is_int(waits, STORE_CLOSED, "giving up answers what is queued");
+	store_write(s, fx_insert, &second, fx_done, &late);
+	is_int(late, STORE_CLOSED, "and what comes later");
+	spool_free(&spool);
+	store_free(&s);
+	ok(s == NULL, "what was open was closed in between");
+}
+
 static bool
 doc_is(struct store *s, const struct fx_doc *d)
 {
@@ -422,7 +445,7 @@ test_schema(void)
 	struct store_options opt = { 0 };
 	struct store_error e = { 0 };
 	struct store *s, *none = NULL;
-	int newer = 3;
+	int newer = 1000;
 	struct stat st;
 	char path[300];
 
@@ -493,12 +516,13 @@ test_numbers(void)
 static void
 test_digest(void)
 {
-	uint8_t a[32], b[32], c[32];
+	uint8_t a[32], b[32], c[32], key[32];
 	struct store *s;
 
 	fx_new();
 	s = fx_open();
-	memset(s->digest_key, 0x0b, 32);
+	memset(key, 0x0b, sizeof(key));
+	hmac_sha256_set_key(&s->digest, sizeof(key), key);
 	/* The value was computed with another implementation. */
 	store_digest(s, "Hi There", 8, a);
 	ok(memcmp(a, "\x19\x8a\x60\x7e\xb4\x4b\xfb\xc6", 8) == 0,
@@ -551,6 +575,7 @@ main(void)
 	test_later();
 	test_refusals();
 	test_done_callbacks();
+	test_given_up();
 	test_map_growth();
 	test_damage();
 	test_misplaced();

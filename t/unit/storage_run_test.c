@@ -1,5 +1,5 @@
 /* Unit tests of storage/: run records, lists, totals and recovery. */
-#include "storage/txn.h"
+#include "storage/store_impl.h"
 #include "t/unit/storage_fixture.h"
 
 #define MODEL_RUNS 300
@@ -42,6 +42,8 @@ full_record(void)
 	r.epoch = UINT32_MAX;
 	r.started_ms = FX_NOW + 1;
 	r.spent_ms = 77;
+	r.heard = UINT64_MAX;
+	r.spent_mono_ms = INT64_MAX;
 	r.done = 12;
 	r.total = 1000;
 	r.intent = INTENT_TIMEOUT;
@@ -93,6 +95,51 @@ raw_put(struct store_txn *txn, void *arg)
 	struct raw *raw = arg;
 
 	return txn_put(txn, TABLE_RUNS, &raw->key, raw->bytes, raw->len);
+}
+
+static int
+older_put(struct store_txn *txn, void *arg)
+{
+	raw_put(txn, arg);
+	return meta_put(txn, "schema", 2);
+}
+
+/* A record as schema 2 had it: without the last two fields, which are 0. */
+static void
+test_older(void)
+{
+	struct run_record r = fx_run(), got;
+	struct raw raw;
+	const uint8_t *p;
+	struct store *s;
+	int64_t schema = 0;
+
+	fx_new();
+	s = fx_open();
+	fx_write(s, fx_insert, &r);
+	key_init(&raw.key);
+	key_add_ulid(&raw.key, &r.id);
+	is_int(txn_get(fx_read(s), TABLE_RUNS, &raw.key, &p, &raw.len),
+	    STORE_OK, "a record");
+	raw.len -= 2;
+	memcpy(raw.bytes, p, raw.len);
+	store_read_end(s);
+	raw.bytes[2] -= 2; /* of an array of 16 bits' length */
+	fx_write(s, older_put, &raw);
+	store_free(&s);
+	s = fx_open();
+	is_int(fx_get(s, &r.id, &got), STORE_OK, "of schema 2 is read");
+	ok(memcmp(&got, &r, sizeof(got)) == 0, "as one that was not heard");
+	meta_get(fx_read(s), "schema", &schema);
+	store_read_end(s);
+	is_int(schema, 3, "in a store of schema 3");
+	got.heard = 12;
+	got.spent_mono_ms = 34;
+	is_int(fx_write(s, fx_update, &got), STORE_OK, "it grows");
+	r = got;
+	fx_get(s, &r.id, &got);
+	ok(memcmp(&got, &r, sizeof(got)) == 0, "when it is written");
+	store_free(&s);
 }
 
 /* Damage that a checksum does not see: the decoder alone must. */
@@ -296,8 +343,20 @@ group_refuse(struct store_txn *txn, void *arg)
 	return rc == STORE_OK ? STORE_INVALID : rc;
 }
 
+/* In a session of others, or the first of a new one. */
 static void
-model_step(struct store *s, const struct ulid *sessions)
+model_enter(struct run_record *r, struct ulid *sessions)
+{
+	struct ulid *session = &sessions[rnd(4)];
+
+	r->owns_session = rnd(8) == 0;
+	if (r->owns_session)
+		*session = ulid_new(FX_NOW);
+	r->session = *session;
+}
+
+static void
+model_step(struct store *s, struct ulid *sessions)
 {
 	static const enum run_status ends[] = { RUN_SUCCEEDED,
 		RUN_PARTIAL_SUCCESS, RUN_FAILED, RUN_CANCELED };
@@ -309,7 +368,7 @@ model_step(struct store *s, const struct ulid *sessions)
 		r = &model[model_len++];
 		*r = fx_run_at(FX_NOW + model_len / 7);
 		r->uid = rnd(3) + (rnd(2) != 0 ? 0xffffff00u : 0);
-		r->session = sessions[rnd(4)];
+		model_enter(r, sessions);
 		strlcpy(
 		    r->template_id, templates[rnd(3)], sizeof(r->template_id));
 		store_write(s, fx_insert, group_add(r), NULL, NULL);
@@ -339,6 +398,7 @@ model_disturb(struct store *s, const struct ulid *sessions)
 	struct run_record stranger = fx_run_at(FX_NOW);
 
 	stranger.session = sessions[rnd(4)];
+	stranger.owns_session = false;
 	store_write(s, group_refuse, group_add(&stranger), NULL, NULL);
 	totals[group.len] = (uint64_t)model_len;
 	store_write(s, group_look, &totals[group.len], NULL, NULL);
@@ -612,6 +672,7 @@ int
 main(void)
 {
 	test_record();
+	test_older();
 	test_decoder();
 	test_update_rules();
 	test_model(1);

@@ -55,7 +55,7 @@ on_reaped(void *ctx, const struct worker_end *end)
 	worker_free(&o->worker);
 }
 
-static const struct worker_ops ops = { on_ready, on_msg, on_reaped };
+static const struct worker_ops ops = { on_ready, on_msg, on_reaped, NULL };
 
 static void
 on_gone(struct sup *s, const struct ulid *session)
@@ -83,7 +83,9 @@ turn_loop(void)
 		event_base_loop(sup.base, EVLOOP_NONBLOCK);
 }
 
-/* The next order; type 0 when there is none. */
+static char named[LAUNCH_NAME_BYTES]; /* by the last NAME */
+
+/* The next order but NAME; type 0 when there is none. */
 static struct launch_msg
 next_order(void)
 {
@@ -91,8 +93,13 @@ next_order(void)
 	int fds[LAUNCH_MAX_FDS];
 
 	turn_loop();
-	if (launch_recv(launcher, LAUNCH_FROM_SUPERVISORD, &m, fds) != 0)
-		m.type = 0;
+	do {
+		if (launch_recv(launcher, LAUNCH_FROM_SUPERVISORD, &m, fds) !=
+		    0)
+			m.type = 0;
+		if (m.type == LAUNCH_NAME)
+			strlcpy(named, m.u.worker.name, sizeof(named));
+	} while (m.type == LAUNCH_NAME);
 	return m;
 }
 
@@ -105,14 +112,14 @@ order_is(enum launch_type type, const char *name)
 	return m.cell_id;
 }
 
-/* Waits up to two seconds of the loop for it. */
+/* Waits up to eight seconds of the loop for it. */
 static uint32_t
 order_comes(enum launch_type type, const char *name)
 {
 	struct timeval step = { 0, 20000 };
 	struct launch_msg m = next_order();
 
-	for (int i = 0; i < 100 && m.type == 0; i++) {
+	for (int i = 0; i < 400 && m.type == 0; i++) {
 		event_base_loopexit(sup.base, &step);
 		event_base_dispatch(sup.base);
 		m = next_order();
@@ -518,12 +525,16 @@ test_spare(void)
 	worker_free(&o.worker);
 	start(&o, 2, false);
 	is_int(o.readies, 0, "a run gets it, and is not told within the call");
+	named[0] = '\0';
 	is_int(next_order().type, 0, "no cell is ordered");
+	is_str(named, "run_x", "its cell is called by the run");
 	is_int(o.readies, 1, "but told at once");
 	is_int(spares_ready(&sup), 0, "it is a spare no more");
 	worker_set_running(o.worker);
 	worker_is_done(sock);
-	order_is(LAUNCH_KILL, "its cell ends with the run, at once");
+	is_int(next_order().type, 0, "its last word is stored first");
+	worker_release(o.worker);
+	order_is(LAUNCH_KILL, "then its cell ends, at once");
 	close(sock);
 	tell_reaped(id, LAUNCH_KILLED);
 	is_int(o.code, ERR_NONE, "it serves one run");

@@ -15,23 +15,24 @@
 #include "t/unit/tap.h"
 
 /* The state that follows, one letter per input in the order of the enum. */
-static const char letters[] = "SHTCPLRED";
+static const char letters[] = "SHTCPLRUED";
 static const char *const inputs = "ready hello up sandbox msg end gone lost"
-				  " timer";
+				  " timer resumed";
 static const char *const want[WS__MAX] = {
-	[WS_SPAWNING] = "HDDDDDSDD",
-	[WS_HELLO] = "DTDDDDHDD",
-	[WS_STARTING] = "DDCDTETDD",
-	[WS_CHECKING] = "DDDRCECDD",
-	[WS_SPARE] = "DDDDDDPDD",
-	[WS_CLAIMED] = "DDDDDELDR",
-	[WS_RUNNING] = "DDDRRERDD",
-	[WS_ENDED] = "DDDEDDEED",
-	[WS_DOOMED] = "DDDDDDDDD",
+	[WS_SPAWNING] = "HDDDDDSDDD",
+	[WS_HELLO] = "DTDDDDHDDD",
+	[WS_STARTING] = "DDCDTETDDD",
+	[WS_CHECKING] = "DDDRCECDDD",
+	[WS_SPARE] = "DDDDDDPDDD",
+	[WS_CLAIMED] = "DDDDDELDRD",
+	[WS_RUNNING] = "DDDRRERDDD",
+	[WS_RESUMING] = "DDDUDDUDDR",
+	[WS_ENDED] = "DDDEDDEEDD",
+	[WS_DOOMED] = "DDDDDDDDDD",
 };
 
 static struct sup sup;
-static int readies, messages, launcher = -1;
+static int readies, messages, resumed, how, launcher = -1;
 
 static void
 on_ready(void *ctx)
@@ -51,7 +52,15 @@ on_reaped(void *ctx, const struct worker_end *end)
 	abort(); /* nothing is reaped here */
 }
 
-static const struct worker_ops ops = { on_ready, on_msg, on_reaped };
+static void
+on_resumed(void *ctx, enum worker_resumed is)
+{
+	how = (int)is;
+	resumed += is == RESUMED_WHOLE;
+}
+
+static const struct worker_ops ops = { on_ready, on_msg, on_reaped,
+	on_resumed };
 
 static void
 on_broken(void *arg)
@@ -93,7 +102,8 @@ give(struct worker *w, enum worker_input input)
 	static const enum msg_id msgs[WI__MAX] = { [WI_HELLO] = MSG_S_HELLO,
 		[WI_BROWSER_UP] = MSG_S_READY,
 		[WI_MSG] = MSG_S_TOTAL,
-		[WI_END] = MSG_S_RUN_END };
+		[WI_END] = MSG_S_RUN_END,
+		[WI_RESUMED] = MSG_S_RUN_RESUMED };
 	struct launch_sandbox sandbox = { 1, 2, 2, 1, { 0 } };
 	struct ipc_params p;
 	struct input in = { .reason = "closed by the peer",
@@ -105,6 +115,12 @@ give(struct worker *w, enum worker_input input)
 	ipc_params_init(&p, msgs[input]);
 	if (input == WI_HELLO)
 		ipc_set_int(&p, F_PROTO, IPC_PROTO_WORKER);
+	if (input == WI_RESUMED) {
+		ipc_set_int(&p, F_EPOCH, 0);
+		ipc_set_int(&p, F_N, 1);
+		ipc_set_bool(&p, F_GO, true);
+		ipc_set_bool(&p, F_WHOLE, true);
+	}
 	if (input == WI_BROWSER_UP)
 		ipc_set_str(&p, F_PRODUCT, "x");
 	if (input == WI_READY && w->state == WS_SPAWNING) {
@@ -151,12 +167,16 @@ test_table(void)
 			if (letters[w->state] == 'D' && state < WS_ENDED &&
 			    w->end.code == ERR_NONE)
 				ok(false, "killed without a reason");
+			if (w->end.unanswered !=
+			    (state == WS_RESUMING && w->state == WS_DOOMED))
+				ok(false, "lost, at the wrong time");
 			reap(w);
 			if (other != -1)
 				close(other);
 		}
 	is_int(readies, 2,
 	    "ready is told when the sandbox was seen, and to who takes a spare");
+	is_int(resumed, 1, "an answer to run.resume is told");
 	is_int(messages, 7, "messages are passed on where they belong");
 }
 
@@ -205,6 +225,45 @@ test_grace(void)
 	close(other);
 }
 
+/* What it is to go on with is what it has, and what we have. */
+static void
+check_resumed(int64_t first, bool go, bool whole, int64_t epoch, int next,
+    const char *what)
+{
+	struct ipc_params p;
+	struct input in = { .params = &p };
+	struct worker *w;
+	int other;
+
+	make_link();
+	w = worker_in(WS_RESUMING, &other);
+	w->stored = 7;
+	how = -1;
+	ipc_params_init(&p, MSG_S_RUN_RESUMED);
+	ipc_set_int(&p, F_EPOCH, epoch);
+	ipc_set_int(&p, F_N, first);
+	ipc_set_bool(&p, F_GO, go);
+	ipc_set_bool(&p, F_WHOLE, whole);
+	worker_input(w, WI_RESUMED, &in);
+	is_int(how, next, what);
+	if (how != -1)
+		is_int(
+		    (int)worker_count(w), (int)first - 1, "counted from there");
+	reap(w);
+	close(other);
+}
+
+static void
+test_resumed(void)
+{
+	check_resumed(5, true, true, 0, RESUMED_WHOLE, "from the fifth on");
+	check_resumed(8, true, true, 0, RESUMED_WHOLE, "all is stored");
+	check_resumed(9, true, true, 0, RESUMED_GAP, "one is nowhere");
+	check_resumed(5, true, false, 0, RESUMED_GAP, "some are lost");
+	check_resumed(1, false, true, 0, RESUMED_UNTOUCHED, "it had no go");
+	check_resumed(5, true, true, 1, -1, "an answer to another one");
+}
+
 int
 main(void)
 {
@@ -227,6 +286,7 @@ main(void)
 	check_sandbox(1, 2, 1, 1, ERR_SANDBOX_MISSING);
 	check_sandbox(1, 2, 2, 0, ERR_SANDBOX_MISSING);
 	test_grace();
+	test_resumed();
 	spares_free(&sup.spares);
 	tasks_free(&sup.tasks);
 	store_free(&sup.store);

@@ -19,6 +19,7 @@
 #include "page/page.h"
 #include "t/unit/tap.h"
 #include "templates/builtin.h"
+#include "workerd/outbox.h"
 #include "workerd/run.h"
 
 /* ---- the fake page layer: the host name of a URL says what happens ---- */
@@ -317,6 +318,7 @@ struct heard {
 static struct heard heard;
 static struct run *run;
 static struct chan *below, *above;
+static struct outbox *outbox;
 
 static void
 note(const char *text)
@@ -414,7 +416,8 @@ drained(struct chan *chan, void *ctx)
 {
 	(void)chan;
 	(void)ctx;
-	run_drained(run);
+	if (outbox_drained(outbox))
+		run_drained(run);
 }
 
 static void
@@ -431,7 +434,7 @@ report_end(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	(void)arg;
-	run_report_end(run);
+	(void)run_report_end(run);
 }
 
 static void
@@ -460,9 +463,10 @@ set_up(const char *id, const char *text, const char *inputs)
 	(void)!socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, sock);
 	above = chan_new(base, sock[0], IPC_UP, &up, NULL);
 	below = chan_new(base, sock[1], IPC_DOWN, &down, NULL);
-	chan_set_queue_limit(below, REPORT_QUEUE_BYTES);
+	chan_set_queue_limit(below, OUTBOX_CHAN_BYTES);
+	outbox = outbox_new(below);
 	chan_set_phase(above, PEER_RUN);
-	run = run_new(below, run_ended, NULL);
+	run = run_new(outbox, run_ended, NULL);
 	strlcpy(run->template_id, id, sizeof(run->template_id));
 	run->max_tabs = 20;
 	run->memory_bytes = 64 << 20;
@@ -489,6 +493,7 @@ tear_down(void)
 	while (pages != NULL)
 		page_unlink(pages);
 	chan_free(&above);
+	outbox_free(&outbox);
 	chan_free(&below);
 	/* What was still to come to the pages is forgotten with it. */
 	event_base_free(base);
@@ -779,7 +784,7 @@ test_back_pressure(void)
 	ok(heard.ok, "and reading goes on: %s", heard.message);
 	is_int(heard.items, 100, "with every item");
 	is_int(heard.parts.len, 100 * 200000, "and every byte");
-	ok(heard.max_queue > 0 && heard.max_queue < REPORT_QUEUE_BYTES,
+	ok(heard.max_queue > 0 && heard.max_queue < OUTBOX_CHAN_BYTES,
 	    "the queue stayed within %zu bytes", heard.max_queue);
 	event_free(watcher);
 	tear_down();

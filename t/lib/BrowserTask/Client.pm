@@ -4,7 +4,7 @@ package BrowserTask::Client;
 # JSON documents inside. Core modules only, independent of the C code.
 #
 #   my $c = BrowserTask::Client->new($socket_path);    connects, says hello
-#     further arguments: raw => 1 (no hello), seconds => 30 (per answer),
+#     further arguments: raw => 1 (no hello), seconds => 60 (per answer),
 #     trust => LEVEL (asked for in hello)
 #   $c->call('run.get', { runId => $id })    the result; an error is a hash
 #                        with errorCode. JSON values are given as references
@@ -99,7 +99,7 @@ sub new {
 	my $sock = IO::Socket::UNIX->new(Peer => $path)
 	    or die "$path: $!\n";
 	my $self = bless { sock => $sock, in => '', seq => 0, answers => {},
-		notes => [], seconds => 30, %opt }, $class;
+		notes => [], seconds => 60, %opt }, $class;
 	$self->{hello} = $self->call('hello', { proto => 1, client => 'test',
 		defined $opt{trust} ? (trust => $opt{trust}) : () })
 	    unless $opt{raw};
@@ -182,7 +182,7 @@ sub run {
 
 sub event {
 	my ($self, $seconds) = @_;
-	my $end = time + ($seconds // 10);
+	my $end = time + ($seconds // 60);
 
 	until (@{ $self->{notes} }) {
 		my $rest = $end - time;
@@ -193,7 +193,7 @@ sub event {
 
 sub closed {
 	my ($self, $seconds) = @_;
-	my $end = time + ($seconds // 10);
+	my $end = time + ($seconds // 60);
 
 	while (!$self->{eof} && (my $rest = $end - time) > 0) {
 		$self->receive($rest);

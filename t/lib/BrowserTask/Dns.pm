@@ -2,7 +2,8 @@ package BrowserTask::Dns;
 
 # A name server for tests, as wrong as a test wants it. Core modules only.
 #
-#   my $dns = BrowserTask::Dns->new('127.0.0.1', { NAME => ANSWER, ... });
+#   my $dns = BrowserTask::Dns->new('127.0.0.1', { NAME => ANSWER, ... }, $port);
+#     of a free port, if that is left out
 #     ANSWER   a list of answers, one per time that the name is asked for by
 #              that family, the last of them for all times after:
 #              [ ADDRESS, ... ]   addresses of any family, the others are none
@@ -20,52 +21,24 @@ use warnings;
 use IO::Select;
 use IO::Socket::INET;
 use Socket qw(inet_pton AF_INET AF_INET6);
-
-my $maker = $$;
+use parent 'BrowserTask::Aside';
 
 sub new {
-	my ($class, $address, $zone) = @_;
+	my ($class, $address, $zone, $port) = @_;
 	my ($udp, $tcp);
 
 	for (1 .. 20) {
-		$tcp = IO::Socket::INET->new(LocalAddr => $address, Listen => 64,
+		$tcp = IO::Socket::INET->new(LocalAddr => $address,
+		    LocalPort => $port // 0, Listen => 64,
 		    ReuseAddr => 1) or die "name server: $!\n";
 		$udp = IO::Socket::INET->new(LocalAddr => $address,
 		    LocalPort => $tcp->sockport, Proto => 'udp') and last;
 	}
-	pipe(my $r, my $w) or die "pipe: $!\n";
-	my $self = bless { port => $udp->sockport, log => $r }, $class;
-	$self->{pid} = fork() // die "fork: $!\n";
-	if ($self->{pid} == 0) {
-		$SIG{$_} = 'DEFAULT' for qw(TERM INT HUP);
-		close $r;
-		$w->autoflush;
-		serve($udp, $tcp, $zone, $w);
-		POSIX::_exit(0);
-	}
-	close $w;
-	$r->blocking(0);
-	return $self;
+	return $class->aside($udp->sockport,
+	    sub { serve($udp, $tcp, $zone, $_[0]) });
 }
 
-sub port { return $_[0]{port} }
-
-sub asked {
-	my ($self) = @_;
-	my $text = '';
-
-	1 while sysread $self->{log}, $text, 65536, length $text;
-	return split /\n/, $text;
-}
-
-sub DESTROY {
-	my ($self) = @_;
-
-	return if $$ != $maker;
-	local ($?, $!);
-	kill 'KILL', $self->{pid};
-	waitpid $self->{pid}, 0;
-}
+sub asked { return $_[0]->seen }
 
 sub serve {
 	my ($udp, $tcp, $zone, $log) = @_;

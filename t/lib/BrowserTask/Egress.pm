@@ -10,6 +10,7 @@ package BrowserTask::Egress;
 #       program => FILE, default t/egress/hasty; args => [ ... ]
 #   $e->say($line)           to drive
 #   $e->expect($re, $s)      the first line of drive that matches, else undef
+#   $e->setting($name, $value)  a setting of the service; returns when it holds
 #   $e->cell($id)            makes a listener, unbound
 #   $e->bind($id, $run, %opt)  trust, connections, bytes, allowed, forbidden;
 #                            true when it is bound
@@ -80,16 +81,30 @@ sub say {
 sub expect {
 	my ($self, $re, $seconds) = @_;
 
-	while (defined(my $line = $self->{lines}->next($seconds // 20))) {
+	while (defined(my $line = $self->{lines}->next($seconds // 60))) {
 		return $line if $line =~ $re;
 	}
 	return undef;
 }
 
-sub cell {
-	my ($self, $id) = @_;
+# egressd answers nothing to a setting. But it reads what its launcher sends in
+# order: a listener that was sent after it answers only when it holds. drive gets
+# both at once, so that it says nothing in between that a test waits for.
+sub setting {
+	my ($self, $name, $value) = @_;
+	my $after = 1_000_000;
 
-	$self->say("listen $id");
+	$self->cell($after, "setting $name $value\n");
+	my $sock = $self->connect($after);
+	syswrite $sock, "\5\1\0";
+	exactly($sock, 2) eq "\5\0" or die "no answer after $name\n";
+	$self->say("gone $after");
+}
+
+sub cell {
+	my ($self, $id, $before) = @_;
+
+	$self->say(($before // '') . "listen $id");
 	($self->{ports}{$id}) =
 	    $self->expect(qr/^listening $id /) =~ /(\d+)$/;
 }
@@ -157,7 +172,7 @@ sub exactly {
 	my $select = IO::Select->new($sock);
 	my $bytes = '';
 
-	while (length $bytes < $n && $select->can_read($seconds // 20)) {
+	while (length $bytes < $n && $select->can_read($seconds // 60)) {
 		sysread $sock, $bytes, $n - length $bytes, length $bytes
 		    or last;
 	}

@@ -7,7 +7,9 @@ package BrowserTask::Harness;
 #
 #   modes()              ('system', 'user') as root, else ('user')
 #   wait_until($s, sub)  calls sub every 5 ms until it returns true or $s
-#                        seconds are over; returns the last value
+#                        seconds are over; returns the last value. What is to
+#                        happen gets a minute here and wherever else a test
+#                        waits: on a busy machine it may need that
 #   tree($pid)           every living or dead process below $pid, as hashes
 #                        { pid ppid uid state cmd nspid }, outermost first;
 #                        without $pid: below this test
@@ -20,11 +22,14 @@ package BrowserTask::Harness;
 #
 #   my $i = BrowserTask::Harness->new(%opt);
 #     mode      => 'system' or 'user' (as root 'user' drops to uid 65534)
-#     programs  => { supervisord => FILE, workerd => FILE, cell => FILE };
+#     programs  => { supervisord => FILE, workerd => FILE, cell => FILE, ... };
 #                  default: those of the build tree
+#     launcher  => FILE   run in place of browsertaskd
 #     settings  => [ 'name=value', ... ]   warmCells is 0 unless it is here
 #     conf      => TEXT   configuration file; default: an empty one
 #     browser   => FILE   passed as -B
+#     scripted  => 1      workers do what inputs say (t/scenario/scripted.c),
+#                  and the browser is none: a run takes milliseconds
 #     env       => { NAME => VALUE or undef }
 #     args      => [ ... ]  more arguments
 #     under     => [ ... ]  program that starts it, and its arguments
@@ -33,7 +38,7 @@ package BrowserTask::Harness;
 #   $i->start            until it serves; dies with its log if it does not
 #   $i->launch           starts, does not wait
 #   $i->ready($s)        waits for the newline on --ready-fd; false: ended first
-#   $i->stop($signal)    sends it (TERM), waits up to 15 s, returns the wait
+#   $i->stop($signal)    sends it (TERM), waits up to 60 s, returns the wait
 #                        status, undef if it still runs
 #   $i->wait($s)         waits for its end; as stop()
 #   $i->{pid}            of the launcher, undef when not running
@@ -43,7 +48,9 @@ package BrowserTask::Harness;
 #   $i->ctl(@args)       runs browsertaskctl of the build tree as the same user
 #                        against it; returns ($status, $stdout, $stderr)
 #
-# What a sanitizer says of an instance fails the test.
+# What a sanitizer or a failed assertion says of an instance fails the test; so
+# does a debugging port, or any other TCP socket on which a process of an
+# instance listens when it is stopped or the test ends.
 #
 # Importing this module makes the test a subreaper. Everything is removed and
 # every instance killed when the test ends, however it ends.
@@ -107,17 +114,14 @@ sub slurp {
 	return scalar <$fh>;
 }
 
+# What there is to know of a process that is below the test, from its stat.
 sub process {
-	my ($pid) = @_;
+	my ($pid, $name, $state, $ppid) = @_;
 	my $text = slurp("/proc/$pid/status") // return;
-	my %p = (pid => $pid);
+	my %p = (pid => $pid, ppid => $ppid, state => $state, name => $name);
 
-	($p{ppid}) = $text =~ /^PPid:\s+(\d+)/m;
 	($p{uid}) = $text =~ /^Uid:\s+(\d+)/m;
-	($p{state}) = $text =~ /^State:\s+(\S)/m;
 	($p{nspid}) = $text =~ /^NSpid:\s+(.*)/m;
-	($p{name}) = $text =~ /^Name:\s+(.*)/m;
-	return unless defined $p{ppid};
 	$p{cmd} = slurp("/proc/$pid/cmdline") // '';
 	$p{cmd} =~ tr/\0/ /;
 	$p{cmd} = "[$p{name}]" if $p{cmd} eq '';
@@ -131,14 +135,15 @@ sub tree {
 	$root //= $test_pid;
 	opendir(my $dh, '/proc') or die "/proc: $!\n";
 	for my $pid (grep { /^\d+$/ } readdir $dh) {
-		my $p = process($pid) or next;
-		push @{ $below{ $p->{ppid} } }, $p;
+		my @stat = (slurp("/proc/$pid/stat") // next)
+		    =~ /^\d+ \((.*)\) (\S) (\d+)/s or next;
+		push @{ $below{ $stat[2] } }, [ $pid, @stat ];
 	}
 	my @todo = ($root);
 	while (defined(my $pid = shift @todo)) {
-		for my $p (@{ $below{$pid} // [] }) {
-			push @found, $p;
-			push @todo, $p->{pid};
+		for my $stat (@{ $below{$pid} // [] }) {
+			push @todo, $stat->[0];
+			push @found, process(@$stat) // next;
 		}
 	}
 	return @found;
@@ -168,6 +173,29 @@ sub left {
 	    map { "$_->{pid} ppid $_->{ppid} $_->{state} $_->{cmd}" } @left;
 }
 
+sub listening {
+	my ($root) = @_;
+	my (@found, $seen);
+
+	for my $p ({ pid => $root, cmd => "pid $root" }, tree($root)) {
+		my %listens;
+		for my $table (glob "/proc/$p->{pid}/net/{tcp,tcp6}") {
+			open(my $fh, '<', $table) or next;
+			while (my $line = <$fh>) {
+				my @f = split ' ', $line;
+				$listens{ $f[9] } = $f[1] if $f[3] eq '0A';
+			}
+		}
+		for my $link (glob "/proc/$p->{pid}/fd/*") {
+			my $to = readlink $link // next;
+			$seen++;
+			push @found, "$p->{cmd} $listens{$1}"
+			    if $to =~ /^socket:\[(\d+)\]/ && $listens{$1};
+		}
+	}
+	return wantarray ? (join("\n", @found), $seen) : join "\n", @found;
+}
+
 sub lines {
 	my ($fh) = @_;
 	return bless { fh => $fh, text => '' }, 'BrowserTask::Harness::Lines';
@@ -185,6 +213,10 @@ sub new {
 		%opt,
 	}, $class;
 
+	if ($self->{scripted}) {
+		$self->{programs}{workerd} //= "$builddir/t/scenario/scripted";
+		$self->{browser} //= "$builddir/t/launch/fake-headless-shell";
+	}
 	$self->{dir} = tempdir('bt-XXXXXX', TMPDIR => 1, CLEANUP => 0);
 	$self->{drop} = $> == 0 && $self->{mode} eq 'user';
 	mkdir "$self->{dir}/$_" or die "$_: $!\n" for qw(lib home);
@@ -229,13 +261,13 @@ sub command {
 
 	# Blocks of the test's own: an instance ends what is left in its block, and
 	# that must never be another test's.
-	push @settings, 'uidBase=' . (1879048192 + $test_pid % 4000 * 4096),
+	push @settings, 'uidBase=' . (2000000000 + $test_pid % 32768 * 4096),
 	    'uidBlocks=64'
 	    if $self->{mode} eq 'system';
 	# What has processes of its own would be in the way of counting them.
 	push @settings, 'warmCells=0', @{ $self->{settings} };
 	return (
-		"$builddir/launcher/browsertaskd",
+		$self->{launcher} // "$builddir/launcher/browsertaskd",
 		'-s', $self->{state}, '-r', $self->{run},
 		'-P', "$self->{dir}/lib", '-f', $self->conf,
 		(defined $self->{browser} ? ('-B', $self->{browser}) : ()),
@@ -306,7 +338,7 @@ sub launch {
 
 sub ready {
 	my ($self, $seconds) = @_;
-	my $line = $self->{ready}->next($seconds // 30);
+	my $line = $self->{ready}->next($seconds // 60);
 	return defined $line;
 }
 
@@ -322,15 +354,28 @@ sub wait {
 	my ($self, $seconds) = @_;
 	my $pid = $self->{pid} // return undef;
 
-	wait_until($seconds // 15, sub { reap(); defined $status{$pid} })
+	wait_until($seconds // 60, sub { reap(); defined $status{$pid} })
 	    or return undef;
 	$self->{pid} = undef;
 	return $status{$pid};
 }
 
+# Some tests start an instance below other programs.
+sub look_for_ports {
+	my ($self) = @_;
+	my $ours = qr/browsertaskd|supervisord|egressd|workerd|cell|chrom/;
+	my @tree = grep { $_->{cmd} =~ $ours } tree($self->{pid});
+
+	push @{ $self->{ports} }, map { "$_->{pid} $_->{cmd}" }
+	    grep { $_->{cmd} =~ /remote-debugging-port/ } @tree;
+	push @{ $self->{ports} }, grep { $_ =~ $ours }
+	    split /\n/, listening($self->{pid});
+}
+
 sub stop {
 	my ($self, $signal) = @_;
 
+	$self->look_for_ports if defined $self->{pid};
 	kill $signal // 'TERM', $self->{pid} if defined $self->{pid};
 	return $self->wait;
 }
@@ -346,7 +391,8 @@ sub ctl {
 		open(STDERR, '>', "$out.err") or POSIX::_exit(126);
 		$self->become;
 		$ENV{BROWSERTASK_SOCKET} = $self->client_sock;
-		exec "$builddir/ctl/browsertaskctl", @args
+		exec $self->{programs}{browsertaskctl}
+		    // "$builddir/ctl/browsertaskctl", @args
 		    or POSIX::_exit(127);
 	}
 	wait_until(600, sub { reap(); defined $status{$pid} });
@@ -356,12 +402,12 @@ sub ctl {
 	return @result;
 }
 
-# A worker's words are in the log at level debug only, its status is there
-# always, as wait(2) has it.
-sub sanitizer_spoke {
+# A sanitizer or an assertion. A worker's words are in the log at level debug
+# only, its status is there always, as wait(2) has it.
+sub bug_spoke {
 	my ($self) = @_;
 	my $status = SANITIZER_STATUS << 8;
-	my @lines = grep { /Sanitizer|runtime error:|status $status\b/ }
+	my @lines = grep { /Sanitizer|runtime error:|status $status\b|: panic: / }
 	    split /\n/, $self->log;
 
 	print STDERR "# $_\n" for @lines;
@@ -371,15 +417,25 @@ sub sanitizer_spoke {
 END {
 	if ($$ == $test_pid) {
 		my $exit = $?;
-		for my $i (@instances) {
-			kill 'KILL', $i->{pid} if defined $i->{pid};
-		}
+		$_->look_for_ports for grep { defined $_->{pid} } @instances;
+		# The test's own helpers, then the instances.
+		my %ours = map { $_ => 1 } grep { defined }
+		    map { $_->{pid} } @instances;
+		my @helpers = map { $_->{pid} }
+		    grep { !($ours{ $_->{pid} } ||= $ours{ $_->{ppid} }) }
+		    tree();
+		kill 'KILL', @helpers, grep { defined }
+		    map { $_->{pid} } @instances;
 		# What is still there then, the test itself has reported.
 		if (left(5) ne '') {
 			kill 'KILL', map { $_->{pid} } tree();
-			left(5);
+			left(60);
 		}
-		$exit ||= 1 if grep { sanitizer_spoke($_) } @instances;
+		$exit ||= 1 if grep { bug_spoke($_) } @instances;
+		for my $port (map { @{ $_->{ports} // [] } } @instances) {
+			print STDERR "# listens: $port\n";
+			$exit ||= 1;
+		}
 		remove_tree($_->{dir}) for @instances;
 		$? = $exit;
 	}
@@ -391,7 +447,7 @@ use Time::HiRes qw(time);
 
 sub next {
 	my ($self, $seconds) = @_;
-	my $end = time + ($seconds // 10);
+	my $end = time + ($seconds // 60);
 
 	while ($self->{text} !~ /\n/) {
 		my $rest = $end - time;

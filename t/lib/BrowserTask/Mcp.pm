@@ -5,6 +5,7 @@ package BrowserTask::Mcp;
 #   my $m = BrowserTask::Mcp->new(%opt);
 #     instance => $i       a harness: its socket, as its user; without one no
 #                          service is there
+#     program => FILE      default: that of the build tree
 #     args => [ ... ]      more arguments
 #     env => { NAME => VALUE or undef }
 #   $m->send($text_or_hash)        a line
@@ -54,7 +55,7 @@ sub new {
 			defined $value ? $ENV{$name} = $value
 			    : delete $ENV{$name};
 		}
-		exec "$builddir/mcp/browsertask-mcp", @args
+		exec $opt{program} // "$builddir/mcp/browsertask-mcp", @args
 		    or POSIX::_exit(127);
 	}
 	close $in_r;
@@ -72,7 +73,7 @@ sub send {
 	print { $self->{in} } "$what\n";
 }
 
-sub raw { return $_[0]{lines}->next($_[1] // 30) }
+sub raw { return $_[0]{lines}->next($_[1] // 60) }
 
 sub line {
 	my $text = raw(@_) // return undef;
@@ -149,11 +150,11 @@ sub eof { close $_[0]{in} }
 
 sub wait {
 	my ($self, $seconds) = @_;
-	my $status;
-	wait_until($seconds // 10,
-		sub { $status = $? if waitpid($self->{pid}, WNOHANG) > 0;
-			defined $status });
-	return $status;
+	wait_until($seconds // 60, sub {
+		defined $self->{status} || waitpid($self->{pid}, WNOHANG) > 0
+		    && defined($self->{status} = $?);
+	});
+	return $self->{status};
 }
 
 sub kill { kill $_[1] // 'KILL', $_[0]{pid} }

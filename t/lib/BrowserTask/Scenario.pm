@@ -11,7 +11,7 @@ package BrowserTask::Scenario;
 #   batch($c, \@urls, \%options, %inputs)
 #                                submits batch_extract_pages, answers as it does
 #   get($c, $run, @include)      the Run object
-#   ended($c, $run, $s)          waits up to $s (60) seconds until the run is
+#   ended($c, $run, $s)          waits up to $s (120) seconds until the run is
 #                                terminal; the Run object, undef if too late
 #   event($c, $run, $s, sub)     waits until the run's log has an event that
 #                                the sub accepts; the event
@@ -28,7 +28,7 @@ package BrowserTask::Scenario;
 #                                text; in a list also how many descriptors
 #                                were looked at
 #   task($c, $template, \%inputs, $s)
-#                                submits it, waits up to $s (60) seconds; the
+#                                submits it, waits up to $s (120) seconds; the
 #                                Run object with output, or the refusal
 #   misfit($schema, $value)      what of $value does not fit the JSON Schema,
 #                                as text; '' if it fits. Knows the keywords of
@@ -76,7 +76,7 @@ sub watch {
 			afterSeq => $after,
 			timeoutMs => int(1 + 1000 * ($rest < 30 ? $rest : 30)),
 		});
-		my $answer = $c->answer($seq, $rest + 5);
+		my $answer = $c->answer($seq, $rest + 60);
 		return undef if $answer->{errorCode};
 		for my $e (@{ $answer->{events} }) {
 			return $e if $see->($e);
@@ -93,7 +93,7 @@ sub event { return watch(@_) }
 
 sub ended {
 	my ($c, $run, $seconds) = @_;
-	my $last = watch($c, $run, $seconds // 60,
+	my $last = watch($c, $run, $seconds // 120,
 		sub { $_[0]{type} =~ /^run_(completed|failed|canceled)$/ });
 	return $last && get($c, $run, 'output');
 }
@@ -101,7 +101,7 @@ sub ended {
 sub done {
 	my ($c, $run, $n) = @_;
 	my %seen;
-	return !$n || watch($c, $run, 60, sub {
+	return !$n || watch($c, $run, 120, sub {
 		my $index = $_[0]{data}{index};
 		$seen{$index} = 1 if defined $index;
 		return keys %seen >= $n;
@@ -165,28 +165,7 @@ sub gone {
 	return !grep { $there{$_} } @pids;
 }
 
-sub listening {
-	my ($root) = @_;
-	my (@found, $seen);
-
-	for my $p ({ pid => $root, cmd => "pid $root" }, tree($root)) {
-		my %listens;
-		for my $table (glob "/proc/$p->{pid}/net/{tcp,tcp6}") {
-			open(my $fh, '<', $table) or next;
-			while (<$fh>) {
-				my @f = split;
-				$listens{ $f[9] } = $f[1] if $f[3] eq '0A';
-			}
-		}
-		for my $link (glob "/proc/$p->{pid}/fd/*") {
-			my $to = readlink $link // next;
-			$seen++;
-			push @found, "$p->{cmd} $listens{$1}"
-			    if $to =~ /^socket:\[(\d+)\]/ && $listens{$1};
-		}
-	}
-	return wantarray ? (join("\n", @found), $seen) : join "\n", @found;
-}
+sub listening { return BrowserTask::Harness::listening(@_) }
 
 sub task {
 	my ($c, $template, $inputs, $seconds) = @_;

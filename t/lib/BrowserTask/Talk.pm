@@ -7,7 +7,7 @@ package BrowserTask::Talk;
 #
 #   my $t = BrowserTask::Talk->new($instance);
 #   $t->say($line)             fakesup's header has all lines
-#   $t->expect(qr/^.../, $s)   the first line that matches within $s (10)
+#   $t->expect(qr/^.../, $s)   the first line that matches within $s (60)
 #                              seconds, or its groups; others are dropped
 #   $t->spawn($id, $flags, worker => N, browser => N, profile => NAME)
 #   $t->up(...)                the same, and waits for cell and worker
@@ -31,7 +31,7 @@ my $sessions = 0;
 
 sub new {
 	my ($class, $instance) = @_;
-	my $sock = wait_until(10, sub {
+	my $sock = wait_until(60, sub {
 		IO::Socket::UNIX->new(Peer => $instance->admin_sock);
 	}) or die "connect: $!\n";
 	return bless { sock => $sock, lines => lines($sock) }, $class;
@@ -42,10 +42,10 @@ sub say {
 	syswrite $self->{sock}, "$line\n";
 }
 
-# The first line that matches, within ten seconds; others are dropped.
+# The first line that matches; others are dropped.
 sub expect {
 	my ($self, $re, $seconds) = @_;
-	my $end = Time::HiRes::time() + ($seconds // 10);
+	my $end = Time::HiRes::time() + ($seconds // 60);
 	my @seen;
 
 	while ((my $rest = $end - Time::HiRes::time()) > 0) {
@@ -80,7 +80,7 @@ sub version {
 	$self->say("tell $id cdp "
 	    . '{"id":1,"method":"Browser.getVersion"}');
 	return scalar $self->expect(
-	    qr/^worker $id cdp \{"id":1,"result":\{"protocolV/, 30);
+	    qr/^worker $id cdp \{"id":1,"result":\{"protocolV/, 60);
 }
 
 1;

@@ -17,10 +17,8 @@ use strict;
 use warnings;
 use IO::Select;
 use IO::Socket::IP;
-use POSIX ();
 use Time::HiRes qw(time);
-
-my $maker = $$;
+use parent 'BrowserTask::Aside';
 
 sub listener {
 	my ($type, $address, $port) = @_;
@@ -41,30 +39,15 @@ sub new {
 			push @trap, listener($type, $_, $p) for '0.0.0.0', '::';
 		}
 	}
-	pipe(my $r, my $w) or die "pipe: $!\n";
-	my $self = bless { port => $port, log => $r }, $class;
-	$self->{pid} = fork() // die "fork: $!\n";
-	if ($self->{pid} == 0) {
-		$SIG{$_} = 'DEFAULT' for qw(TERM INT HUP);
-		$SIG{PIPE} = 'IGNORE';
-		close $r;
-		serve($pages, \@http, \@trap, $w);
-		POSIX::_exit(0);
-	}
-	close $w;
-	$r->blocking(0);
-	return $self;
+	return $class->aside($port,
+	    sub { serve($pages, \@http, \@trap, $_[0]) });
 }
-
-sub port { return $_[0]{port} }
 
 sub taken {
 	my ($self) = @_;
-	my $text = '';
 	my %taken = (allowed => {}, forbidden => []);
 
-	1 while sysread $self->{log}, $text, 65536, length $text;
-	for (split /\n/, $text) {
+	for ($self->seen) {
 		my ($what, $rest) = split / /, $_, 2;
 		if ($what eq 'allowed') {
 			$taken{allowed}{$rest}++;
@@ -73,15 +56,6 @@ sub taken {
 		}
 	}
 	return \%taken;
-}
-
-sub DESTROY {
-	my ($self) = @_;
-
-	return if $$ != $maker;
-	local ($?, $!);
-	kill 'KILL', $self->{pid};
-	waitpid $self->{pid}, 0;
 }
 
 sub serve {

@@ -1,0 +1,489 @@
+/*
+ * shim: linked into copies of the programs, t/faults/PROGRAM, where it refuses
+ * the n-th call of one kind, once or from then on, as an exhausted machine
+ * would. Not preloaded, since a compartment shows no library but the system's;
+ * a function of the program is found before those of the C library all the
+ * same, by other libraries, too.
+ *
+ * A test says what to refuse in the file PROGRAM.control beside the program, a
+ * struct control that is mapped when the program starts and may be changed
+ * while it runs. Within a compartment there is no such file: there the struct
+ * in the program's own file counts, which a test changes between two runs.
+ */
+#undef _FORTIFY_SOURCE
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <execinfo.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "t/faults/shim.h"
+
+#define PATH_BYTES  512
+#define TRACE_DEPTH 24
+
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+
+static struct control own = {
+	.mark = CONTROL_MARK,
+#ifdef __SANITIZE_ADDRESS__
+	.lacks = 1u << FAULT_malloc, /* the sanitizer's own */
+#endif
+};
+static struct control *volatile control = &own;
+extern char __executable_start[];
+
+static const struct {
+	const char *name;
+	int error;
+} kinds[] = {
+#define KIND(name, error) { #name, error },
+#include "t/faults/kinds.def"
+#undef KIND
+};
+
+/* What is behind a function of ours. */
+static void *
+real(const char *name, void **kept)
+{
+	if (*kept == NULL)
+		*kept = dlsym(RTLD_NEXT, name);
+	return *kept;
+}
+
+#define REAL(name)                                       \
+	__extension__({                                  \
+		static void *kept;                       \
+		(__typeof__(&(name)))real(#name, &kept); \
+	})
+
+struct control *
+fault_control(void)
+{
+	return control;
+}
+
+static void
+say(enum fault kind, uint64_t n)
+{
+	char line[1024];
+	void *at[TRACE_DEPTH];
+	int len, depth = control->trace ? backtrace(at, TRACE_DEPTH) : 0;
+
+	len = snprintf(line, sizeof(line), "<4>refused: %s %llu",
+	    kinds[kind].name, (unsigned long long)n);
+	for (int i = 2; i < depth && len < (int)sizeof(line) - 32; i++)
+		len += snprintf(line + len, sizeof(line) - (size_t)len, " %lx",
+		    (unsigned long)((char *)at[i] - __executable_start));
+	line[len++] = '\n';
+	(void)REAL(syscall)(SYS_write, 2, line, (size_t)len);
+}
+
+/* Whether this call is refused; errno says why, then. */
+static bool
+refused(enum fault kind)
+{
+	struct control *c = control;
+	uint64_t n, nth = __atomic_load_n(&c->nth, __ATOMIC_RELAXED);
+	static bool within;
+
+	if (nth == 0 || c->kind != (uint32_t)kind || within)
+		return false;
+	n = __atomic_add_fetch(&c->seen, 1, __ATOMIC_RELAXED);
+	if (n < nth || (n > nth && !c->for_ever))
+		return false;
+	within = true; /* what say() calls */
+	if (__atomic_fetch_add(&c->refused, 1, __ATOMIC_RELAXED) == 0)
+		say(kind, n);
+	within = false;
+	errno = kinds[kind].error;
+	return true;
+}
+
+static void __attribute__((constructor)) find_control(void)
+{
+	char path[PATH_BYTES];
+	void *map, *at[2];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 16);
+	int fd;
+
+	if (n > 0) {
+		memcpy(path + n, ".control", sizeof(".control"));
+		fd = REAL(open)(path, O_RDWR | O_CLOEXEC);
+		if (fd != -1) {
+			map = REAL(mmap)(NULL, sizeof(own),
+			    PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+			close(fd);
+			if (map != MAP_FAILED)
+				control = map;
+		}
+	}
+	if (control->trace)
+		(void)backtrace(at, 2); /* loads what it needs */
+}
+
+/* Memory. */
+
+#ifndef __SANITIZE_ADDRESS__
+extern void *__libc_malloc(size_t);
+extern void *__libc_calloc(size_t, size_t);
+extern void *__libc_realloc(void *, size_t);
+
+void *
+malloc(size_t size)
+{
+	return refused(FAULT_malloc) ? NULL : __libc_malloc(size);
+}
+
+void *
+calloc(size_t n, size_t size)
+{
+	return refused(FAULT_malloc) ? NULL : __libc_calloc(n, size);
+}
+
+void *
+realloc(void *old, size_t size)
+{
+	return refused(FAULT_malloc) ? NULL : __libc_realloc(old, size);
+}
+
+void *
+reallocarray(void *old, size_t n, size_t size)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(n, size, &bytes)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return realloc(old, bytes);
+}
+#endif
+
+void *
+mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset)
+{
+	if (refused(FAULT_mmap))
+		return MAP_FAILED;
+	return REAL(mmap)(at, size, prot, flags, fd, offset);
+}
+
+void *
+mremap(void *at, size_t old, size_t size, int flags, ...)
+{
+	va_list ap;
+	void *to;
+
+	va_start(ap, flags);
+	to = (flags & MREMAP_FIXED) != 0 ? va_arg(ap, void *) : NULL;
+	va_end(ap);
+	if (refused(FAULT_mmap))
+		return MAP_FAILED;
+	return REAL(mremap)(at, old, size, flags, to);
+}
+
+/* Files. */
+
+#define MODE_OF(flags)                                        \
+	__extension__({                                       \
+		va_list ap;                                   \
+		mode_t mode_ = 0;                             \
+		va_start(ap, flags);                          \
+		if (((flags) & (O_CREAT | __O_TMPFILE)) != 0) \
+			mode_ = va_arg(ap, mode_t);           \
+		va_end(ap);                                   \
+		mode_;                                        \
+	})
+
+int
+open(const char *path, int flags, ...)
+{
+	mode_t mode = MODE_OF(flags);
+
+	return refused(FAULT_open) ? -1 : REAL(open)(path, flags, mode);
+}
+
+int
+openat(int dir, const char *path, int flags, ...)
+{
+	mode_t mode = MODE_OF(flags);
+
+	return refused(FAULT_open) ? -1 : REAL(openat)(dir, path, flags, mode);
+}
+
+/* What the headers make of the two when they check arguments. */
+int __open_2(const char *path, int flags);
+int __openat_2(int dir, const char *path, int flags);
+
+int
+__open_2(const char *path, int flags)
+{
+	return open(path, flags);
+}
+
+int
+__openat_2(int dir, const char *path, int flags)
+{
+	return openat(dir, path, flags);
+}
+
+FILE *
+fopen(const char *path, const char *mode)
+{
+	return refused(FAULT_open) ? NULL : REAL(fopen)(path, mode);
+}
+
+DIR *
+opendir(const char *path)
+{
+	return refused(FAULT_open) ? NULL : REAL(opendir)(path);
+}
+
+/* A full disk stops only what goes there. */
+static bool
+write_refused(int fd)
+{
+	struct control *c = control;
+	struct stat st;
+
+	if (c->nth == 0 || (c->kind != FAULT_write && c->kind != FAULT_send) ||
+	    fd == STDERR_FILENO || fstat(fd, &st) == -1)
+		return false;
+	if (S_ISREG(st.st_mode))
+		return refused(FAULT_write);
+	return S_ISSOCK(st.st_mode) && refused(FAULT_send);
+}
+
+ssize_t
+write(int fd, const void *bytes, size_t n)
+{
+	return write_refused(fd) ? -1 : REAL(write)(fd, bytes, n);
+}
+
+ssize_t
+pwrite(int fd, const void *bytes, size_t n, off_t offset)
+{
+	return write_refused(fd) ? -1 : REAL(pwrite)(fd, bytes, n, offset);
+}
+
+ssize_t
+writev(int fd, const struct iovec *v, int n)
+{
+	return write_refused(fd) ? -1 : REAL(writev)(fd, v, n);
+}
+
+ssize_t
+pwritev(int fd, const struct iovec *v, int n, off_t offset)
+{
+	return write_refused(fd) ? -1 : REAL(pwritev)(fd, v, n, offset);
+}
+
+int
+fsync(int fd)
+{
+	return refused(FAULT_sync) ? -1 : REAL(fsync)(fd);
+}
+
+int
+fdatasync(int fd)
+{
+	return refused(FAULT_sync) ? -1 : REAL(fdatasync)(fd);
+}
+
+int
+msync(void *at, size_t n, int flags)
+{
+	return refused(FAULT_sync) ? -1 : REAL(msync)(at, n, flags);
+}
+
+int
+ftruncate(int fd, off_t size)
+{
+	return refused(FAULT_truncate) ? -1 : REAL(ftruncate)(fd, size);
+}
+
+int
+fallocate(int fd, int mode, off_t offset, off_t size)
+{
+	return refused(FAULT_truncate)
+	    ? -1
+	    : REAL(fallocate)(fd, mode, offset, size);
+}
+
+int
+posix_fallocate(int fd, off_t offset, off_t size)
+{
+	return refused(FAULT_truncate)
+	    ? ENOSPC
+	    : REAL(posix_fallocate)(fd, offset, size);
+}
+
+int
+rename(const char *from, const char *to)
+{
+	return refused(FAULT_rename) ? -1 : REAL(rename)(from, to);
+}
+
+int
+renameat(int from_dir, const char *from, int to_dir, const char *to)
+{
+	return refused(FAULT_rename)
+	    ? -1
+	    : REAL(renameat)(from_dir, from, to_dir, to);
+}
+
+int
+mkdir(const char *path, mode_t mode)
+{
+	return refused(FAULT_mkdir) ? -1 : REAL(mkdir)(path, mode);
+}
+
+int
+mkdirat(int dir, const char *path, mode_t mode)
+{
+	return refused(FAULT_mkdir) ? -1 : REAL(mkdirat)(dir, path, mode);
+}
+
+/* Processes. */
+
+pid_t
+fork(void)
+{
+	return refused(FAULT_clone) ? -1 : REAL(fork)();
+}
+
+/* clone3() has no function in the C library. */
+long
+syscall(long number, ...)
+{
+	va_list ap;
+	long a[6];
+
+	va_start(ap, number);
+	for (size_t i = 0; i < sizeof(a) / sizeof(a[0]); i++)
+		a[i] = va_arg(ap, long);
+	va_end(ap);
+	if (number == SYS_clone3 && refused(FAULT_clone))
+		return -1;
+	return REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+/* Descriptors that are no files. */
+
+int
+socket(int domain, int type, int protocol)
+{
+	return refused(FAULT_socket) ? -1
+				     : REAL(socket)(domain, type, protocol);
+}
+
+int
+socketpair(int domain, int type, int protocol, int fds[2])
+{
+	return refused(FAULT_socket)
+	    ? -1
+	    : REAL(socketpair)(domain, type, protocol, fds);
+}
+
+int
+pipe2(int fds[2], int flags)
+{
+	return refused(FAULT_socket) ? -1 : REAL(pipe2)(fds, flags);
+}
+
+int
+memfd_create(const char *name, unsigned int flags)
+{
+	return refused(FAULT_socket) ? -1 : REAL(memfd_create)(name, flags);
+}
+
+int
+eventfd(unsigned int count, int flags)
+{
+	return refused(FAULT_socket) ? -1 : REAL(eventfd)(count, flags);
+}
+
+int
+accept(int fd, struct sockaddr *address, socklen_t *len)
+{
+	return refused(FAULT_accept) ? -1 : REAL(accept)(fd, address, len);
+}
+
+int
+accept4(int fd, struct sockaddr *address, socklen_t *len, int flags)
+{
+	return refused(FAULT_accept) ? -1
+				     : REAL(accept4)(fd, address, len, flags);
+}
+
+int
+epoll_create1(int flags)
+{
+	return refused(FAULT_epoll) ? -1 : REAL(epoll_create1)(flags);
+}
+
+/* To give up interest needs nothing. */
+int
+epoll_ctl(int set, int op, int fd, struct epoll_event *event)
+{
+	if (op != EPOLL_CTL_DEL && refused(FAULT_epoll))
+		return -1;
+	return REAL(epoll_ctl)(set, op, fd, event);
+}
+
+int
+dup(int fd)
+{
+	return refused(FAULT_dup) ? -1 : REAL(dup)(fd);
+}
+
+int
+dup2(int fd, int to)
+{
+	return refused(FAULT_dup) ? -1 : REAL(dup2)(fd, to);
+}
+
+int
+fcntl(int fd, int command, ...)
+{
+	va_list ap;
+	long argument;
+
+	va_start(ap, command);
+	argument = va_arg(ap, long);
+	va_end(ap);
+	if ((command == F_DUPFD || command == F_DUPFD_CLOEXEC) &&
+	    refused(FAULT_dup))
+		return -1;
+	return REAL(fcntl)(fd, command, argument);
+}
+
+ssize_t
+send(int fd, const void *bytes, size_t n, int flags)
+{
+	return refused(FAULT_send) ? -1 : REAL(send)(fd, bytes, n, flags);
+}
+
+ssize_t
+sendmsg(int fd, const struct msghdr *message, int flags)
+{
+	return refused(FAULT_send) ? -1 : REAL(sendmsg)(fd, message, flags);
+}

@@ -1,0 +1,309 @@
+#!/usr/bin/perl
+# What is stored, from outside: a check of it while the service runs and when it
+# does not, a backup taken under load, and a service that goes on from it.
+# Workers are scripted.
+use strict;
+use warnings;
+use BrowserTask::Client;
+use BrowserTask::Harness;
+use BrowserTask::Scenario;
+use BrowserTask::Size qw(sized);
+use Digest::SHA qw(sha256_hex);
+use File::Copy qw(cp);
+use File::Find qw(find);
+use JSON::PP ();
+use Test::More;
+
+my $runs = sized('runs that are backed up', 20, 2000);
+my $flips = sized('damaged backups', 12, 500);
+
+sub script {
+	my ($c, $words, %options) = @_;
+	return $c->run('scripted', { do => [ split ' ', $words ] }, \%options);
+}
+
+sub slurp {
+	my ($path) = @_;
+	open(my $in, '<:raw', $path) or die "$path: $!\n";
+	local $/;
+	return scalar <$in>;
+}
+
+sub spew {
+	my ($path, $bytes) = @_;
+	open(my $out, '>:raw', $path) or die "$path: $!\n";
+	print $out $bytes;
+	close $out or die "$path: $!\n";
+}
+
+sub files {
+	my ($dir) = @_;
+	my @files;
+
+	find({ no_chdir => 1,
+		wanted => sub { push @files, $_ if -f $_ } }, $dir);
+	return map { substr $_, length($dir) + 1 } sort @files;
+}
+
+sub copy_dir {
+	my ($from, $to) = @_;
+
+	system('cp', '-a', '--', $from, $to) == 0 or die "cp $from $to\n";
+}
+
+# All that a client may know of these runs.
+sub seen {
+	my ($c, @runs) = @_;
+	my %seen;
+
+	for my $id (@runs) {
+		my $r = get($c, $id, 'output,steps,error,artifacts');
+		$seen{$id} = { run => $r, events =>
+			$c->call('run.events', { runId => $id, limit => 500 }) };
+		for my $a (@{ $c->call('artifact.list',
+			{ runId => $id })->{artifacts} }) {
+			$seen{$id}{ $a->{artifactId} } =
+			    [ $a, sha256_hex(artifact($c, $a->{artifactId})) ];
+		}
+	}
+	return \%seen;
+}
+
+# What is known of sessions, but for browsers that live.
+sub sessions {
+	my ($c) = @_;
+	my $list = $c->call('session.list', {})->{sessions};
+
+	delete $_->{living} for @$list;
+	return $list;
+}
+
+sub make_runs {
+	my ($c, $n) = @_;
+	my @words = ('item item', 'item bad item', 'big item', 'art result',
+		'item fail:INTERNAL', 'warn step:a done:a item');
+	my @runs;
+
+	for my $i (1 .. $n) {
+		my $r = script($c, $words[ $i % @words ], mode => 'async',
+			idempotencyKey => "key $i");
+		push @runs, $r->{runId};
+	}
+	ended($c, $_) for @runs;
+	return @runs;
+}
+
+sub fsck {
+	my ($i, @args) = @_;
+	my ($status, $out, $err) = $i->ctl('fsck', '--json', @args);
+	my $v = eval { JSON::PP->new->decode($out) } // {};
+
+	diag $err if $err ne '' && ($v->{sound} // 0);
+	return ($status >> 8, $v, $err);
+}
+
+sub kinds {
+	my ($v) = @_;
+	my %kinds;
+	$kinds{ $_->{fault} }++ for @{ $v->{findings} // [] };
+	return join ' ', sort keys %kinds;
+}
+
+sub sums_fit {
+	my ($dir) = @_;
+	my %sum = map { /^(\S+)  (.*)$/ ? ($2, $1) : () }
+	    split /\n/, slurp("$dir/SHA256SUMS");
+	my @wrong = grep { $sum{$_} ne sha256_hex(slurp("$dir/$_")) } keys %sum;
+	my @listed = sort keys %sum, 'SHA256SUMS', 'manifest.json';
+
+	is("@wrong", '', 'each file has the sum that is listed');
+	is("@{[ sort(files($dir)) ]}", "@listed", 'and all are listed');
+}
+
+# While this goes on, runs come and end all the time.
+sub under_load {
+	my ($i, $sub) = @_;
+	my $pid = fork() // die "fork: $!\n";
+
+	if ($pid == 0) {
+		my $c = client($i);
+		for (my $n = 0; ; $n++) {
+			script($c, 'item big item', mode => 'sync',
+				idempotencyKey => "load $n");
+		}
+	}
+	my @got = $sub->();
+	kill 'KILL', $pid;
+	waitpid $pid, 0;
+	return @got;
+}
+
+for my $mode (modes()) {
+	subtest $mode => sub {
+		my $i = BrowserTask::Harness->new(mode => $mode,
+			scripted => 1)->start;
+		my $c = client($i);
+		my @runs = make_runs($c, $runs);
+		my $kept = $c->run('keeper', { do => [ 'state', 'result' ] },
+			{ mode => 'sync' });
+		my $sessions = sessions($c);
+		is(scalar @$sessions, 1, 'a session is kept');
+		my $seen = seen($c, @runs, $kept->{runId});
+		my $backup = $i->dir . '/backup';
+
+		my ($code, $v) = fsck($i);
+		is($code, 0, 'a service that runs: all is sound') or
+		    diag explain $v;
+		is($v->{runs}, $runs + 1, "$v->{runs} runs were looked at");
+
+		left_alone($i);
+		my ($status, $out, $err) = under_load($i, sub {
+			my @got = $i->ctl('backup', $backup);
+			is((fsck($i))[0], 0, 'sound under load');
+			return @got;
+		});
+		is($status, 0, "a backup under load: $out$err");
+		like($out, qr/\d+ runs, \d+ artifacts/, 'says what is in it');
+		my @open = grep { (stat "$backup/$_")[2] & 077 }
+		    '.', files($backup);
+		is("@open", '', 'nobody else may read it');
+		sums_fit($backup);
+		($status, $out, $err) = $i->ctl('backup', $backup);
+		isnt($status, 0, 'never over an earlier one');
+		like($err, qr/exists/i, 'and says so');
+
+		($status, $out, $err) = $i->ctl('restore', '--state-dir',
+			$i->state_dir, $backup);
+		is($status >> 8, 1, 'no restore over a service that runs');
+		like($err, qr/a service uses/, 'for that reason');
+		undef $c;
+		$i->stop;
+		($status, $out, $err) = $i->ctl('restore', '--state-dir',
+			$i->state_dir, $backup);
+		is($status >> 8, 1, 'nor over the state it left');
+		like($err, qr/not empty/, 'for that reason');
+		($code, $v) = fsck($i, '--state-dir', $i->state_dir);
+		is($code, 0, 'what it left is sound') or diag explain $v;
+
+		my $state = $i->dir . '/restored';
+		($status, $out, $err) = $i->ctl('restore', '--state-dir',
+			$state, $backup);
+		is($status, 0, "restored: $out$err");
+		my $j = BrowserTask::Harness->new(mode => $mode,
+			scripted => 1, state => $state)->start;
+		$c = client($j);
+		is_deeply(seen($c, @runs, $kept->{runId}), $seen,
+		    'runs, events, artifacts are as they were');
+		is_deeply(sessions($c), $sessions, 'so are sessions');
+		is(slurp((glob "$state/sessions/*")[0]), '{"cookies":[]}',
+		    '... with what their browsers knew');
+		is_deeply([ make_runs($c, $runs) ], \@runs,
+		    'each key stands for its run');
+		my ($admin) = BrowserTask::Client->new($j->admin_sock);
+		ok($admin->call('audit.verify', {})->{sound},
+		    'the audit log is sound');
+		my %acts = map { $_->{action} => 1 } @{
+		    $admin->call('audit.list', { limit => 1000 })->{rows} };
+		ok($acts{'store.check'} && $acts{'store.backup'},
+		    '... and tells of check and backup');
+		is((fsck($j))[0], 0, 'the restored service is sound');
+		is((script($c, 'item item', mode => 'sync'))->{status},
+		    'succeeded', 'and goes on');
+		$j->stop;
+		damaged($i, $backup);
+		damaged_state($i, $state, $seen);
+	};
+}
+
+# Who goes away in the middle of a copy leaves nothing behind.
+sub left_alone {
+	my ($i) = @_;
+	my $c = BrowserTask::Client->new($i->admin_sock);
+
+	ok($c->call('store.backup', {})->{accepted}, 'a copy begins');
+	is(($c->event(30) // [''])->[0], 'store.file', '... with a file');
+	undef $c;
+	my $end = wait_until(60, sub {
+		my $d = BrowserTask::Client->new($i->admin_sock);
+		$d->call('store.check', {})->{accepted};
+	});
+	ok($end, 'when nobody reads it, it ends and others may ask');
+	my $plain = client($i);
+	for my $name ('store.check', 'store.backup') {
+		ok($plain->call($name, {})->{errorCode},
+		    "$name is for administrators");
+	}
+	ok(wait_until(60, sub { (fsck($i))[0] == 0 }), 'all is sound');
+}
+
+# A byte of a backup that is another one: nothing is made of it.
+sub damaged {
+	my ($i, $backup) = @_;
+	my @files = grep { !/^(SHA256SUMS|manifest\.json)$/ } files($backup);
+	my ($refused, $left) = (0, 0);
+
+	srand 1;
+	for my $n (1 .. $flips) {
+		my $copy = $i->dir . '/damaged';
+		my $to = $i->dir . "/made$n";
+		copy_dir($backup, $copy);
+		my $file = $n % 3 ? 'records' : $files[ rand @files ];
+		my $bytes = slurp("$copy/$file");
+		my $at = int rand length $bytes;
+		substr($bytes, $at, 1) =
+		    chr(ord(substr $bytes, $at, 1) ^ (1 << int rand 8));
+		spew("$copy/$file", $bytes);
+		my ($status, $out, $err) =
+		    $i->ctl('restore', '--state-dir', $to, $copy);
+		$refused++ if $status >> 8 == 1;
+		$left++ if -d $to && files($to);
+		system 'rm', '-rf', $copy, $to;
+	}
+	is($refused, $flips, "$flips damaged backups are refused");
+	is($left, 0, 'and nothing is left of them');
+	my $copy = $i->dir . '/cut';
+	copy_dir($backup, $copy);
+	unlink "$copy/SHA256SUMS";
+	my ($status, $out, $err) = $i->ctl('restore', '--state-dir',
+		$i->dir . '/cutstate', $copy);
+	like($err, qr/not complete/, 'one that is not complete is refused');
+	system 'rm', '-rf', $copy;
+}
+
+# Files of a state directory that were changed, cut, removed, added.
+sub damaged_state {
+	my ($i, $state, $seen) = @_;
+	my @art = grep { m{^artifacts/} } files($state);
+	my ($changed, $cut, $gone) = map { "$state/$_" } @art;
+	my ($code, $v);
+
+	my $bytes = slurp($changed);
+	substr($bytes, 777, 1) ^= "\x01";
+	spew($changed, $bytes);
+	truncate $cut, 10;
+	unlink $gone;
+	my $extra = "$state/sessions/01ARZ3NDEKTSV4RRFFQ69G5FAV";
+	spew($extra, 'x');
+	($code, $v) = fsck($i, '--state-dir', $state);
+	is($code, 1, 'a damaged state is not sound');
+	is(kinds($v), 'FILE_EXTRA FILE_MISSING FILE_WRONG', 'for these reasons');
+	is($v->{faults}{lost}, 3, 'three artifacts are lost');
+	is($v->{faults}{left}, 1, 'and one file is too much');
+	my @told = grep { ($_->{runId} // '') =~ /^run_/ && $_->{advice} }
+	    @{ $v->{findings} };
+	is(scalar @told, 3, 'their runs are named, and what to do');
+	my $j = BrowserTask::Harness->new(mode => $i->{mode}, scripted => 1,
+		state => $state)->start;
+	my $c = client($j);
+	for my $id (map { 'art_' . (split m{/}) [-1] } @art[0 .. 2]) {
+		my $a = $c->call('artifact.get', { artifactId => $id });
+		is($a->{errorCode} && $a->{details}{cause}, 'STORAGE_ERROR',
+		    "$id is never answered as if it were right")
+		    or diag explain { %$a, data => undef };
+	}
+	$j->stop;
+	my ($status, $out, $err) = $i->ctl('fsck', '--state-dir', $state);
+	like($out, qr/NOT sound: 3 lost, 0 wrong, 0 left over/, 'in words');
+}
+
+done_testing();

@@ -1,0 +1,241 @@
+#!/usr/bin/perl
+# Every acknowledgement follows a finished sync: strace looks at supervisord
+# while clients submit, follow, cancel, close and drain. One that tells before
+# it commits is found out.
+use strict;
+use warnings;
+use BrowserTask::Beside;
+use BrowserTask::Client;
+use BrowserTask::Harness;
+use BrowserTask::Size qw(figure sized);
+use Test::More;
+use Time::HiRes qw(time);
+
+my $build = $ENV{builddir} // die "builddir is not set\n";
+my $rounds = sized('rounds', 3, 100);
+
+plan skip_all => 'strace is not installed'
+    if system('command -v strace >/dev/null') != 0;
+
+sub supervisord {
+	my ($i) = @_;
+	my ($p) = grep { $_->{ppid} == $i->{pid}
+	    && $_->{cmd} =~ /^(?:\S*\/)?supervisord\b/ } tree($i->{pid});
+	return $p->{pid};
+}
+
+# Both ends of the log of calls: what begins and what ends it.
+sub trace {
+	my ($pid, $file) = @_;
+	pipe(my $r, my $w) or die "pipe: $!\n";
+	my $strace = fork() // die "fork: $!\n";
+
+	if ($strace == 0) {
+		open(STDERR, '>&', $w);
+		exec 'strace', '-yy', '-xx', '-s', 4096, '-o', $file,
+		    '-e', 'trace=fdatasync,fsync,pwrite64,pwritev,write,writev,'
+		    . 'sendmsg,sendto,read,readv,recvfrom,recvmsg,renameat,'
+		    . 'renameat2', '-p', $pid or POSIX::_exit(127);
+	}
+	close $w;
+	my $said = lines($r)->next(20) // '';
+	return $said =~ /attached/ ? $strace : undef;
+}
+
+# The descriptor of the database that is open with O_DSYNC: by what it writes a
+# commit is complete.
+sub meta_fd {
+	my ($pid) = @_;
+	for my $fd (glob "/proc/$pid/fd/*") {
+		next if (readlink $fd // '') !~ /data\.mdb$/;
+		my ($n) = $fd =~ /(\d+)$/;
+		open(my $info, '<', "/proc/$pid/fdinfo/$n") or next;
+		my ($flags) = map { /^flags:\s*(\d+)/ ? oct $1 : () } <$info>;
+		return $n if $flags & 010000;
+	}
+	return undef;
+}
+
+sub script {
+	my ($template, $words, $mode) = @_;
+	return { templateId => $template,
+		inputs => { do => [ split ' ', $words ] },
+		options => { mode => $mode } };
+}
+
+# Follows until there was such an event.
+sub follow {
+	my ($c, $r, $type) = @_;
+
+	$c->call('run.follow', { runId => $r->{runId} });
+	while (my $e = $c->event(30)) {
+		last if $e->[1]{event}{type} =~ $type;
+	}
+}
+
+sub work {
+	my ($i) = @_;
+	my @c = map { BrowserTask::Client->new($i->client_sock) } 1 .. 4;
+
+	for my $round (1 .. $rounds) {
+		# Several at once share commits.
+		my @sent = map { [ $_, $_->send('run.submit',
+			script('fragile', 'step:s result done:s', 'sync')) ]
+		} @c;
+		$_->[0]->answer($_->[1]) for @sent;
+		my $r = $c[0]->call('run.submit', script('scripted',
+			'step:s item big art item done:s', 'async'));
+		follow($c[0], $r, qr/^run_(?:completed|failed)$/);
+		$r = $c[1]->call('run.submit',
+			script('scripted', 'hold', 'async'));
+		follow($c[1], $r, qr/^phase_changed$/);
+		$c[2]->call('run.cancel', { runId => $r->{runId} });
+		$r = $c[3]->call('run.submit',
+			script('keeper', 'state result', 'sync'));
+		$c[3]->call('session.close', { sessionId => $r->{sessionId} });
+		$c[2]->call('service.drain', {});
+		$c[2]->call('service.resume', {});
+	}
+}
+
+sub work_little {
+	my ($i) = @_;
+	my $c = BrowserTask::Client->new($i->client_sock);
+
+	$c->call('run.submit', script('fragile', 'result', 'async')) for 1 .. 5;
+}
+
+# The bytes of a call's buffers, one after the other.
+sub bytes {
+	my ($line) = @_;
+
+	$line =~ s/^\w+\(\d+<.*?>(?=, )//;    # may name a socket's path
+	my $hex = join '', $line =~ /"((?:\\x[0-9a-f]{2})*)"/g;
+	$hex =~ s/\\x//g;
+	return pack 'H*', $hex;
+}
+
+my $changes = qr/run\.submit|run\.cancel|session\.close|service\.\w+/;
+
+# What is wrong in a log of calls, and how often which rule was looked at.
+sub judge {
+	my ($file, $meta) = @_;
+	my (%asked, %file, @faults, %seen);
+	my ($begun, $synced, $commit) = (0, 0, 0);    # lines
+	my $spool_written = 0;
+	my $spool_synced = 0;
+	my $n = 0;
+
+	open(my $fh, '<', $file) or die "$file: $!\n";
+	while (my $line = <$fh>) {
+		$n++;
+		my $good = $line !~ /= -1 /;
+		$line =~ s/^(\w+\(\d+<)((?:\\x[0-9a-f]{2})+)>/
+		    $1 . bytes("\"$2\"") . '>'/e;
+		if ($line =~ /^(?:pwrite64|pwritev|writev)\((\d+)<[^>]*data\.mdb>/) {
+			if ($1 == $meta) {
+				$seen{commits}++;
+				push @faults, "line $n: a commit without a sync"
+				    if $synced < $begun || !$good;
+				push @faults, "line $n: items are not synced"
+				    if $spool_synced < $spool_written
+				    && $file{journal};
+				$commit = $n if $good;
+				$begun = 0;
+				delete $file{journal};
+			} else {
+				$begun ||= $n;
+				$synced = 0;
+			}
+		} elsif ($line =~ /^fdatasync\(\d+<[^>]*data\.mdb>/) {
+			$synced = $n if $good;
+		} elsif ($line =~ m{^pwrite64\(\d+<[^>]*/spool/}) {
+			$spool_written = $n;
+		} elsif ($line =~ m{^fdatasync\(\d+<[^>]*/spool/}) {
+			$spool_synced = $n if $good;
+			$seen{'synced spools'}++;
+		} elsif ($line =~ m{^f(?:data)?sync\(\d+<[^>]*/incoming/(\w+)>}) {
+			$file{$1} = $n if $good;
+		} elsif ($line =~ m{^renameat2?\([^,]*, "([^"]+)"}) {
+			push @faults, "line $n: a file gets its name unsynced"
+			    if !$file{ bytes("\"$1\"") };
+			$file{named} = $n;
+			$seen{renames}++;
+		} elsif ($line =~ m{^fsync\(\d+<[^>]*/(?:artifacts/\w\w|sessions)>}) {
+			delete $file{named} if $good;
+		} elsif ($line =~ /^recv(?:from|msg)\((\d+)<UNIX-STREAM/
+		    || $line =~ /^readv?\((\d+)<UNIX-STREAM/) {
+			my ($fd, $bytes) = ($1, bytes($line));
+			while ($bytes =~ /\x94\x00\xce(....)[\xa0-\xbf]($changes)/gs) {
+				$asked{$fd}{ unpack 'N', $1 } = [ $n, $2 ];
+			}
+		} elsif ($line =~ m{^recvmsg\(\d+<UNIX:}) {
+			# Only what names bytes of a spool needs them synced.
+			$file{journal} = 1 if bytes($line) =~ /item\.end/;
+		} elsif ($line =~ /^(?:send(?:msg|to)|writev?)\((\d+)<UNIX-STREAM/) {
+			my ($fd, $bytes) = ($1, bytes($line));
+			push @faults, "line $n: sent within a commit" if $begun;
+			push @faults, "line $n: sent before a file's name"
+			    . ' was synced' if $file{named};
+			while ($bytes =~ /\x94\x01(?:([\x00-\x7f])|\xcc(.)|\xcd(..))\xc0/gs) {
+				my $seq = defined $1 ? ord $1 : defined $2
+				    ? ord $2 : unpack 'n', $3;
+				my $q = delete $asked{$fd}{$seq} // next;
+				$seen{"answers to $q->[1]"}++;
+				push @faults, "line $n: $q->[1] of line $q->[0]"
+				    . ' answered without a commit'
+				    if $commit < $q->[0];
+			}
+			$seen{events} += () = $bytes =~ /\xa5event\x83/g;
+		}
+	}
+	return (\@faults, \%seen);
+}
+
+sub look {
+	my ($program, $work) = @_;
+	my $i = BrowserTask::Harness->new(
+		browser => "$build/t/launch/fake-headless-shell",
+		programs => { workerd => "$build/t/scenario/scripted",
+			supervisord => "$build/$program" },
+		settings => ['maxConcurrentRuns=4'])->start;
+	my $pid = supervisord($i);
+	my $meta = meta_fd($pid);
+	my $strace = trace($pid, $i->dir . '/trace');
+
+	if (!defined $strace || !defined $meta) {
+		$i->stop;
+		return;
+	}
+	eval { $work->($i) };
+	note $@ if $@;
+	kill 'INT', $strace;
+	waitpid $strace, 0;
+	my @result = judge($i->dir . '/trace', $meta);
+	is($i->stop, 0, 'it stops');
+	return @result;
+}
+
+sub shipped {
+	my ($faults, $seen) = look('supervisord/supervisord', \&work);
+
+	plan skip_all => 'strace may not attach' if !$seen;
+	is_deeply($faults, [], 'every acknowledgement follows a finished sync');
+	cmp_ok($seen->{$_} // 0, '>=', $rounds, "looked at: $_") for 'commits',
+	    'events', 'renames', 'synced spools', map { "answers to $_" }
+	    qw(run.submit run.cancel session.close service.drain
+	    service.resume);
+	figure('%s', join ', ', map { "$seen->{$_} $_" } sort keys %$seen);
+}
+
+sub found_out {
+	my ($faults, $seen) = look('t/scenario/early', \&work_little);
+
+	plan skip_all => 'strace may not attach' if !$seen;
+	cmp_ok(scalar(grep { /answered without|within a commit/ } @$faults),
+		'>', 0, 'one that tells too early is found out');
+	note $faults->[0];
+}
+
+beside(shipped => \&shipped, 'too early' => \&found_out);
+done_testing();

@@ -1,0 +1,165 @@
+#!/usr/bin/perl
+# browsertaskctl and browsertask-mcp on an exhausted machine: the n-th call of
+# one kind is refused, once or from then on. Each does its work, or says what is
+# wrong and ends; neither hangs or is ended by a signal, and a run that was
+# reported is there. At full size every n is tried; else some, drawn by SEED.
+# FAULT=PATTERN repeats those whose name it fits, such as ctl/show/malloc/once.
+use strict;
+use warnings;
+use BrowserTask::Harness;
+use BrowserTask::Mcp;
+use BrowserTask::Scenario;
+use BrowserTask::Size qw(seeded sized);
+use BrowserTask::Starved;
+use Test::More;
+
+use constant {
+	ANSWER_S => 60,
+	UNTOUCHED => 2,    # so many without a refusal are the end
+};
+
+my $build = $ENV{builddir} // die "builddir is not set\n";
+seeded();
+my $few = sized('refusals for each client, 0: all', 3, 0);
+my %about = (malloc => 400, open => 8, epoll => 6, socket => 4, write => 3,
+	send => 3, mmap => 2, dup => 2);
+my %program = map { $_ => BrowserTask::Starved->new($_) }
+    qw(browsertaskctl browsertask-mcp);
+my $i = BrowserTask::Harness->new(
+	programs => { workerd => "$build/t/scenario/scripted",
+		browsertaskctl => $program{browsertaskctl}->path },
+	browser => "$build/t/launch/fake-headless-shell")->start;
+my $c = client($i);
+my $run = $c->run('scripted', { do => [ 'item', 'art' ] },
+	{ mode => 'sync' })->{runId};
+my @answers;    # what went wrong with this refusal
+
+sub wrong { push @answers, @_; return }
+
+sub ctl {
+	my (@command) = @_;
+	my ($status, $out, $err) = $i->ctl(@command);
+
+	wrong("ended by signal " . ($status & 127)) if $status & 127;
+	wrong('status ' . ($status >> 8)) if $status >> 8 > 5;
+	$err =~ s/^<4>refused:.*\n//mg;
+	wrong("status $status without a word") if $status && "$err$out" !~ /\w/;
+	wrong("says: $err") if $err =~ /panic|assert/i;
+	if ($command[0] eq 'submit' && $status == 0) {
+		my ($id) = $out =~ /(run_\w+)/;
+		wrong("its run is not there: $out")
+		    if !$id || get($c, $id)->{errorCode};
+	}
+}
+
+# An answer, or the adapter's end.
+sub answered {
+	my ($m, $answer) = @_;
+
+	if (!$answer) {
+		my $status = $m->wait(10);
+		return wrong('neither an answer nor an end')
+		    if !defined $status;
+		wrong("ended by signal " . ($status & 127)) if $status & 127;
+		return 0;
+	}
+	wrong('an error without code or message')
+	    if $answer->{error} && !($answer->{error}{code}
+		&& $answer->{error}{message});
+	return $answer;
+}
+
+sub mcp {
+	my $m = BrowserTask::Mcp->new(instance => $i,
+		program => $program{'browsertask-mcp'}->path);
+	my @asks = (
+		[ 'initialize', { protocolVersion => '2025-11-25',
+			capabilities => {}, clientInfo => { name => 'test',
+			version => '1' } } ],
+		[ 'tools/list', {} ],
+		[ 'tools/call', { name => 'run_task_template', arguments =>
+			{ templateId => 'scripted', mode => 'sync',
+			inputs => { do => [ 'item', 'art' ] } } } ],
+		[ 'tools/call', { name => 'get_task_run', arguments =>
+			{ runId => $run } } ],
+	);
+
+	for my $ask (@asks) {
+		my $a = answered($m, $m->ask(@$ask, ANSWER_S)) or last;
+		$m->send({ jsonrpc => '2.0',
+			method => 'notifications/initialized' })
+		    if $ask->[0] eq 'initialize';
+		my ($id) = ($a->{result} && $a->{result}{structuredContent}
+		    && $a->{result}{structuredContent}{runId}) // ();
+		wrong("its run $id is not there")
+		    if $id && get($c, $id)->{errorCode};
+	}
+	$m->eof;
+	defined $m->wait(60) or wrong('does not end');
+}
+
+sub try_n {
+	my ($name, $program, $try, $kind, $how, $n) = @_;
+	my $fault = "$name/$kind/$how/$n";
+
+	@answers = ();
+	$program->arm($kind, $n, $how eq 'ever');
+	$try->();
+	my (undef, $refused) = $program->disarm;
+	fail("$fault: $_") for @answers;
+	note $fault, $refused ? '' : ', untouched' if $ENV{FAULT};
+	return $refused;
+}
+
+my @clients = (
+	[ 'ctl/submit', 'browsertaskctl', sub {
+		ctl('submit', 'scripted', 'do=item', 'do=art')
+	} ],
+	[ 'ctl/show', 'browsertaskctl', sub { ctl('show', $run) } ],
+	[ 'ctl/runs', 'browsertaskctl', sub { ctl('runs') } ],
+	[ 'ctl/events', 'browsertaskctl', sub { ctl('events', $run) } ],
+	[ 'ctl/artifact', 'browsertaskctl', sub { ctl('artifact', 'get', $run) } ],
+	[ 'ctl/doctor', 'browsertaskctl', sub { ctl('doctor') } ],
+	[ 'mcp', 'browsertask-mcp', \&mcp ],
+);
+
+sub try_client {
+	my ($name, $program, $try) = @_;
+	my @kinds = grep { $about{$_} && $program->has($_) } kinds();
+
+	for my $pair (map { ("$_/once", "$_/ever") } @kinds) {
+		next if defined $ENV{FAULT}
+		    && "$name/$pair" !~ /^$ENV{FAULT}/;
+		my $untouched = 0;
+		for (my $n = $ENV{FROM} // 1; $untouched < UNTOUCHED
+		    && $n <= ($ENV{TO} // 1 << 30);
+		    $n += $ENV{STEP} // 1) {
+			$untouched = try_n($name, $program, $try,
+				split(m{/}, $pair), $n) ? 0 : $untouched + 1;
+		}
+	}
+}
+
+for my $client (@clients) {
+	my ($name, $of, $try) = @$client;
+	my $program = $program{$of};
+
+	if ($few == 0 || defined $ENV{FAULT}) {
+		try_client($name, $program, $try);
+		pass($name);
+		next;
+	}
+	my @kinds = grep { $about{$_} && $program->has($_) } kinds();
+	for (1 .. $few) {
+		my $kind = $kinds[ rand @kinds ];
+		try_n($name, $program, $try, $kind,
+			rand() < 0.5 ? 'once' : 'ever',
+			1 + int rand $about{$kind});
+	}
+	pass("$name: $few refusals");
+}
+is($c->run('scripted', { do => ['item'] }, { mode => 'sync' })->{status},
+	'succeeded', 'the service serves on');
+is($i->stop, 0, 'stops');
+is(left(60), '', 'no process is left');
+done_testing();
