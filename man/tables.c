@@ -1,8 +1,7 @@
 /*
- * tables: prints the tables of the manual in mdoc, made from the .def tables
- * of the code. man/tables.pl puts them into the pages and lint/covered.t fails
- * when a page says something else. With --sample it prints the sample of the
- * configuration file. Runs at build time only; not installed.
+ * tables: prints the tables of the manual in mdoc, made from those of the code.
+ * man/tables.pl puts them into the pages; lint/covered.t holds them to it. With
+ * --sample: the sample of the configuration file. Runs at build time only.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -16,6 +15,7 @@
 #include "model/egress.h"
 #include "model/audit.h"
 #include "model/errors.h"
+#include "model/faults.h"
 #include "model/protections.h"
 #include "model/run.h"
 #include "model/settings.h"
@@ -111,6 +111,17 @@ print_errors(void)
 }
 
 static void
+print_faults(void)
+{
+	puts(".Bl -tag -width Ds -compact");
+	for (enum fault f = 0; f < FAULT__MAX; f++) {
+		printf(".It Sy %s Pq %s\n", fault_name(f), fault_what(f));
+		put_text(fault_advice(f));
+	}
+	puts(".El");
+}
+
+static void
 print_states(void)
 {
 	bool first;
@@ -150,10 +161,9 @@ static void
 print_actions(void)
 {
 	puts(".Bl -tag -width protection.waive -compact");
-	for (int i = 0; i < AUDIT__MAX; i++)
-		printf(".It Sy %s\n%s\n",
-		    audit_action_name((enum audit_action)i),
-		    audit_action_what((enum audit_action)i));
+	for (enum audit_action i = 0; i < AUDIT__MAX; i++)
+		printf(".It Sy %s\n%s\n", audit_action_name(i),
+		    audit_action_what(i));
 	puts(".El");
 }
 
@@ -252,6 +262,7 @@ print_messages(enum ipc_dir dir)
 		print_phases(row);
 		printf("; at most %zu bytes%s\n", row->max_bytes,
 		    (row->flags & IPC_ADMIN_ONLY) != 0 ? "; administrators"
+			: (row->flags & IPC_KEPT) != 0 ? "; numbered"
 						       : "");
 		put_text(row->help);
 		print_fields(row);
@@ -458,8 +469,8 @@ static const struct {
 	void (*print)(void);
 } tables[] = { { "actions", print_actions }, { "commands", print_commands },
 	{ "errors", print_errors }, { "events", print_events },
-	{ "hello", print_hello }, { "kinds", print_kinds },
-	{ "messages-down", print_down },
+	{ "faults", print_faults }, { "hello", print_hello },
+	{ "kinds", print_kinds }, { "messages-down", print_down },
 	{ "messages-from-egressd", print_from_egressd },
 	{ "messages-to-egressd", print_to_egressd },
 	{ "outcomes", print_outcomes }, { "messages-in", print_in },
