@@ -23,6 +23,7 @@
 #define CDP_MAGIC    0x63647030u
 #define CALL_BUCKETS 64
 #define MESSAGE_MAX  512
+#define CALL_SPARES  16 /* for those that learn that memory has run out */
 
 struct call {
 	TAILQ_ENTRY(call) all;
@@ -33,7 +34,8 @@ struct call {
 	cdp_reply_cb *cb;
 	void *arg;
 	uint32_t id;
-	bool gone; /* the timer was fired by hand: answer CDP_GONE */
+	bool gone;  /* the timer was fired by hand: answer CDP_GONE */
+	bool spare; /* not of the heap; free while cdp is NULL */
 };
 
 struct cdp_session {
@@ -62,7 +64,31 @@ struct cdp {
 	struct call_bucket buckets[CALL_BUCKETS];
 	struct session_list sessions;
 	struct cdp_stats stats;
+	struct call spares[CALL_SPARES];
 };
+
+/*
+ * Without memory the browser is given up: the call will be told so, from the
+ * loop, and so will the few that are made until then.
+ */
+static struct call *
+call_new(struct cdp *cdp)
+{
+	struct call *c = calloc(1, sizeof(*c));
+	size_t i = 0;
+
+	if (c == NULL) {
+		while (i < CALL_SPARES && cdp->spares[i].cdp != NULL)
+			i++;
+		ASSERT(i < CALL_SPARES);
+		c = &cdp->spares[i];
+		memset(c, 0, sizeof(*c));
+		c->spare = true;
+		cdp_pipe_close(cdp->pipe, "out of memory for a command");
+	}
+	c->cdp = cdp;
+	return c;
+}
 
 static void
 call_free(struct call *c)
@@ -70,7 +96,9 @@ call_free(struct call *c)
 	TAILQ_REMOVE(&c->cdp->calls, c, all);
 	LIST_REMOVE(c, bucket);
 	event_del(&c->timer);
-	free(c);
+	c->cdp = NULL;
+	if (!c->spare)
+		free(c);
 }
 
 static struct call *
@@ -160,13 +188,11 @@ cdp_call(struct cdp *cdp, struct cdp_session *session, const char *method,
     void *arg)
 {
 	struct timeval tv = { timeout_ms / 1000, timeout_ms % 1000 * 1000 };
-	struct call *c = calloc(1, sizeof(*c));
+	struct call *c;
 
 	MAGIC_CHECK(cdp, CDP_MAGIC);
 	ASSERT(timeout_ms > 0 && nparams >= 0 && nparams <= CDP_PARAMS_MAX);
-	if (c == NULL)
-		panic("out of memory for a command");
-	c->cdp = cdp;
+	c = call_new(cdp);
 	c->session = session;
 	c->cb = cb;
 	c->arg = arg;
@@ -409,20 +435,6 @@ cdp_stats(const struct cdp *cdp)
 	return &cdp->stats;
 }
 
-/* The id goes into our own JSON text unescaped, so its bytes are checked. */
-static bool
-session_id_ok(const char *id, size_t len)
-{
-	if (len == 0 || len > CDP_SESSION_ID_MAX)
-		return false;
-	for (size_t i = 0; i < len; i++) {
-		if (id[i] <= ' ' || id[i] > '~' || id[i] == '"' ||
-		    id[i] == '\\')
-			return false;
-	}
-	return true;
-}
-
 struct cdp_session *
 cdp_session_new(
     struct cdp *cdp, const char *id, size_t len, cdp_event_cb *cb, void *arg)
@@ -430,7 +442,8 @@ cdp_session_new(
 	struct cdp_session *s;
 
 	MAGIC_CHECK(cdp, CDP_MAGIC);
-	if (!session_id_ok(id, len) || cdp_session_by_id(cdp, id, len) != NULL)
+	if (!cdp_session_id_ok(id, len) ||
+	    cdp_session_by_id(cdp, id, len) != NULL)
 		return NULL;
 	s = calloc(1, sizeof(*s));
 	if (s == NULL)

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "cdp/cdp.h"
 #include "cdp/envelope.h"
 #include "cdp/route.h"
 
@@ -75,4 +76,17 @@ cdp_envelope_take(const uint8_t *msg, size_t len, struct json_envelope *ret)
 	if (is_unknown_event(msg, len))
 		return false;
 	return split_answer(msg, len, ret) || json_envelope_scan(msg, len, ret);
+}
+
+bool
+cdp_session_id_ok(const char *id, size_t len)
+{
+	if (len == 0 || len > CDP_SESSION_ID_MAX)
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		if (id[i] <= ' ' || id[i] > '~' || id[i] == '"' ||
+		    id[i] == '\\')
+			return false;
+	}
+	return true;
 }

@@ -15,5 +15,10 @@
  */
 bool
 cdp_envelope_take(const uint8_t *msg, size_t len, struct json_envelope *ret);
+/*
+ * Whether a session id of the browser may stand in our own JSON text, where it
+ * is not escaped, and is not too long.
+ */
+bool cdp_session_id_ok(const char *id, size_t len);
 
 #endif

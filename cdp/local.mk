@@ -22,3 +22,9 @@ t_unit_cdp_resync_test_SOURCES = t/unit/cdp_resync_test.c t/unit/tap.h
 t_unit_cdp_resync_test_LDADD = cdp/libcdp.a json/libjson.a \
 	common/libcommon.a $(EVENT_LIBS) $(BSD_LIBS)
 TESTS += t/unit/cdp_resync_test
+
+check_PROGRAMS += t/unit/cdp_split_test
+t_unit_cdp_split_test_SOURCES = t/unit/cdp_split_test.c t/unit/tap.h
+t_unit_cdp_split_test_LDADD = cdp/libcdp.a json/libjson.a \
+	common/libcommon.a $(EVENT_LIBS) $(BSD_LIBS)
+TESTS += t/unit/cdp_split_test

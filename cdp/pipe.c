@@ -197,8 +197,7 @@ pipe_queue(struct cdp_pipe *p, const struct iovec *iov, int n, size_t done)
 			return false;
 		done = 0;
 	}
-	event_add(p->write_ev, NULL);
-	return true;
+	return event_add(p->write_ev, NULL) == 0;
 }
 
 bool

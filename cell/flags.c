@@ -72,6 +72,11 @@ static const struct flag_row {
 	{ SHELL,
 	    "--disable-features=RenderDocument,Prerender2,AsyncDns,"
 	    "DnsOverHttpsUpgrade" },
+	/*
+	 * The network service has no sandbox of its own here: in a process of
+	 * its own it may do just what the browser's main process may.
+	 */
+	{ SHELL, "--enable-features=NetworkServiceInProcess2" },
 	{ FULL,
 	    "--disable-features=RenderDocument,Prerender2,AsyncDns,"
 	    "DnsOverHttpsUpgrade,Translate,OptimizationHints,MediaRouter,"

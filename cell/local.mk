@@ -13,6 +13,8 @@ cell_cell_SOURCES = \
 	cell/flags.c \
 	cell/flags.h \
 	cell/keep_calls.def \
+	cell/ledger.c \
+	cell/ledger.h \
 	cell/main.c \
 	cell/meter.c \
 	cell/meter.h \
@@ -29,6 +31,7 @@ cell_cell_LDADD = $(CONFINE_LIBS) launch/liblaunch.a common/libcommon.a $(BSD_LI
 check_PROGRAMS += t/unit/cell_test
 t_unit_cell_test_SOURCES = \
 	cell/flags.c \
+	cell/ledger.c \
 	cell/meter.c \
 	cell/proc.c \
 	cell/sandbox.c \

@@ -2,8 +2,10 @@
  * meter: what the processes of this cell use. Runs in the cell. Without a
  * control group the kernel counts for each process alone and tells nobody, so
  * there is no event to wait for: as long as there is a browser, this looks into
- * /proc once a second, and ten times a second while much is used or use grows
- * fast. It is the only place that looks again and again.
+ * /proc about once a second, and ten times a second while much is used, use
+ * grows fast or processes end as soon as they are there. It is the only place
+ * that looks again and again. With a control group of its own the kernel knows
+ * the processor time of all that ever ran in the cell: then that counts.
  *
  * Memory is what is each process's own, in memory or swapped out, and what lies
  * in the file systems in memory, once. It counts pages twice that a process
@@ -14,18 +16,23 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/fsuid.h>
 #include <sys/param.h>
 #include <sys/prctl.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cell/meter.h"
 #include "cell/proc.h"
 #include "cell/tree.h"
+#include "common/cgroup.h"
 
 #define SLOW_MS      1000
 #define FAST_MS      100
+#define NSEC_PER_SEC 1000000000U
+#define GROUP_BYTES  1024
 #define STAT_BYTES   1024
 #define STATUS_BYTES 8192
 #define INODE_BYTES  1024 /* about, of a file in memory, whatever is in it */
@@ -33,13 +40,35 @@
 #define NEWS_BYTES   (UINT64_C(8) << 20)
 #define NEWS_MS      1000
 
+/* At no regular times, so that nothing can keep out of their way. */
+static int64_t
+meter_next(int64_t now_ms, uint32_t about_ms)
+{
+	return now_ms + about_ms / 2 + arc4random_uniform(about_ms + 1);
+}
+
+static int
+group_time_open(void)
+{
+	int dir = cgroup_open_own(), fd;
+
+	if (dir == -1)
+		return -1;
+	fd = openat(dir, "cpu.stat", O_RDONLY | O_CLOEXEC);
+	close(dir);
+	return fd;
+}
+
 void
 meter_init(struct meter *m, const struct launch_start *start, int64_t now_ms)
 {
+	bool looks = (start->flags & SPAWN_BROWSER) != 0;
+
 	*m = (struct meter){
 		.start = start,
-		.due_ms =
-		    (start->flags & SPAWN_BROWSER) != 0 ? now_ms + SLOW_MS : 0,
+		.group_time = looks && start->grouped ? group_time_open() : -1,
+		.looked_ms = now_ms,
+		.due_ms = looks ? meter_next(now_ms, SLOW_MS) : 0,
 	};
 }
 
@@ -55,12 +84,13 @@ meter_wait(const struct meter *m, int64_t now_ms)
 {
 	if (m->due_ms == 0)
 		return -1;
-	return m->due_ms > now_ms ? (int)MIN(m->due_ms - now_ms, SLOW_MS) : 0;
+	return m->due_ms > now_ms ? (int)MIN(m->due_ms - now_ms, 2 * SLOW_MS)
+				  : 0;
 }
 
 /* One that ended between two steps counts as far as it was seen. */
 static void
-meter_add_process(int proc, const char *pid, struct proc_use *sum)
+meter_add_process(struct meter *m, int proc, const char *pid)
 {
 	static char text[STATUS_BYTES];
 	struct proc_use use = { 0 };
@@ -73,24 +103,47 @@ meter_add_process(int proc, const char *pid, struct proc_use *sum)
 	    proc_read(dir, "status", text, sizeof(text)) > 0)
 		proc_parse_status(text, &use);
 	close(dir);
-	sum->memory += use.memory;
-	sum->ticks += use.ticks;
-	sum->threads += use.threads;
+	m->now.memory += use.memory;
+	m->now.processes += use.threads;
+	if (use.threads > 0)
+		ledger_add(&m->ledger, (uint32_t)strtoul(pid, NULL, 10), &use);
 }
 
+/* All processes; false when nothing can be seen. */
 static bool
-meter_add_processes(struct proc_use *sum)
+meter_add_processes(struct meter *m)
 {
 	struct dirent *d;
 	DIR *proc = opendir("/proc");
 
 	if (proc == NULL)
 		return false;
+	m->now.memory = 0;
+	m->now.processes = 0;
 	while ((d = readdir(proc)) != NULL)
 		if (d->d_name[0] >= '1' && d->d_name[0] <= '9')
-			meter_add_process(dirfd(proc), d->d_name, sum);
+			meter_add_process(m, dirfd(proc), d->d_name);
 	closedir(proc);
 	return true;
+}
+
+/* Of all that ever ran in the group; false when it does not say. */
+static bool
+group_time_read(int fd, uint64_t *ret_ms)
+{
+	char text[GROUP_BYTES];
+	uint64_t us;
+	ssize_t n;
+
+	if (fd == -1 || lseek(fd, 0, SEEK_SET) == -1)
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	us = cgroup_number(text, "usage_usec");
+	*ret_ms = us / 1000;
+	return us != 0;
 }
 
 /* Of a file system in memory: what lies in it. Of a disk it would be all. */
@@ -113,12 +166,17 @@ look_as(uint32_t uid)
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
-/* Only its owner may look into the profile; a kept cell can be anybody. */
+/*
+ * Only its owner may look into the profile; a kept cell can be anybody, another
+ * one would be ended for trying.
+ */
 static uint64_t
 disk_bytes(const struct launch_start *s)
 {
 	uint64_t bytes;
 
+	if (s->change_ids && (s->flags & SPAWN_KEEP) == 0)
+		return 0;
 	if (s->change_ids)
 		look_as(s->browser_uid);
 	bytes = tree_bytes(s->profile_dir, s->limits.profile);
@@ -127,29 +185,44 @@ disk_bytes(const struct launch_start *s)
 	return bytes;
 }
 
-static void
-meter_measure(struct meter *m)
+/* Processes, and the time that they have used. */
+static bool
+meter_count(struct meter *m, int64_t now_ms, uint64_t *ret_cpu_ms)
 {
 	uint64_t tick = (uint64_t)sysconf(_SC_CLK_TCK);
-	struct proc_use sum = { 0 };
-	uint64_t memory, cpu_ms;
-	bool in_memory = m->start->in_memory != 0;
+	uint64_t step = (uint64_t)(now_ms - m->looked_ms) * tick / 1000;
+	struct timespec up = { 0 };
 
-	if (!meter_add_processes(&sum))
+	clock_gettime(CLOCK_BOOTTIME, &up);
+	ledger_begin(&m->ledger, step,
+	    (uint64_t)up.tv_sec * tick +
+		(uint64_t)up.tv_nsec * tick / NSEC_PER_SEC);
+	if (!meter_add_processes(m))
+		return false;
+	m->looked_ms = now_ms;
+	*ret_cpu_ms = ledger_end(&m->ledger) * 1000 / tick;
+	group_time_read(m->group_time, ret_cpu_ms);
+	return true;
+}
+
+static void
+meter_measure(struct meter *m, int64_t now_ms)
+{
+	bool in_memory = m->start->in_memory != 0;
+	uint64_t cpu_ms;
+
+	if (!meter_count(m, now_ms, &cpu_ms))
 		return;
 	if (in_memory)
 		m->stored = place_bytes(m->start->profile_dir);
 	else if (m->looks % TREE_LOOKS == 0)
 		m->stored = disk_bytes(m->start);
-	memory = sum.memory + place_bytes("/tmp") + place_bytes("/dev/shm") +
+	m->now.memory += place_bytes("/tmp") + place_bytes("/dev/shm") +
 	    (in_memory ? m->stored : 0);
-	cpu_ms = sum.ticks * 1000 / tick;
 	m->cpu_ms = MAX(m->cpu_ms, cpu_ms);
-	m->now.memory = memory;
-	m->now.processes = sum.threads;
 	m->now.cpu_ms = m->cpu_ms - m->cpu_before_ms;
-	m->peak.memory = MAX(m->peak.memory, memory);
-	m->peak.processes = MAX(m->peak.processes, sum.threads);
+	m->peak.memory = MAX(m->peak.memory, m->now.memory);
+	m->peak.processes = MAX(m->peak.processes, m->now.processes);
 	m->peak.cpu_ms = m->now.cpu_ms;
 }
 
@@ -174,13 +247,14 @@ meter_look(struct meter *m, int64_t now_ms, struct launch_breach *ret_breach)
 	uint64_t before = m->now.memory;
 	bool busy;
 
-	meter_measure(m);
+	meter_measure(m, now_ms);
 	m->looks++;
 	busy = m->now.memory > l->memory / 2 ||
 	    m->now.memory > before + l->memory / 16 ||
 	    m->now.processes > l->processes / 2 ||
-	    (m->start->in_memory && m->stored > l->profile / 2);
-	m->due_ms = now_ms + (busy ? FAST_MS : SLOW_MS);
+	    (m->start->in_memory && m->stored > l->profile / 2) ||
+	    (m->ledger.hidden && m->group_time == -1);
+	m->due_ms = meter_next(now_ms, busy ? FAST_MS : SLOW_MS);
 	return (!m->start->grouped &&
 		   (breach(ret_breach, LAUNCH_OVER_MEMORY, l->memory,
 			m->now.memory) ||

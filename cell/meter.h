@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cell/ledger.h"
 #include "launch/launch.h"
 
 struct meter {
@@ -15,11 +16,17 @@ struct meter {
 	uint64_t cpu_before_ms;   /* of the cell's time: before this worker */
 	uint64_t cpu_ms;          /* of the cell, never less than it was */
 	uint64_t stored;          /* bytes of the profile */
-	int64_t due_ms;           /* the next look; 0: none */
+	int group_time;       /* cpu.stat of the cell's own control group; -1 */
+	struct ledger ledger; /* without such a group */
+	int64_t looked_ms;    /* the last look, or the begin */
+	int64_t due_ms;       /* the next look; 0: none */
 	unsigned int looks;
 };
 
-/* A cell without a browser is not looked at. START stays the caller's. */
+/*
+ * A cell without a browser is not looked at. START stays the caller's. Opens
+ * what is read later.
+ */
 void meter_init(struct meter *, const struct launch_start *, int64_t now_ms);
 /* Another worker begins, with its own time. */
 void meter_begin(struct meter *);

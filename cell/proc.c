@@ -17,7 +17,9 @@ enum {
 	STAT_STIME,
 	STAT_CUTIME,
 	STAT_CSTIME,
-	STAT_THREADS = 17
+	STAT_THREADS = 17,
+	STAT_STARTED = 19,
+	STAT__MAX
 };
 
 ssize_t
@@ -54,7 +56,7 @@ proc_field(const char *status, const char *key)
 bool
 proc_parse_stat(const char *stat, struct proc_use *ret_use)
 {
-	uint64_t value[STAT_THREADS + 1], ticks = 0;
+	uint64_t value[STAT__MAX];
 	const char *p = strrchr(stat, ')');
 	char *end;
 
@@ -62,21 +64,22 @@ proc_parse_stat(const char *stat, struct proc_use *ret_use)
 	if (p == NULL || p[1] != ' ' || p[2] == '\0')
 		return false;
 	p += 3;
-	for (size_t i = 1; i <= STAT_THREADS; i++) {
+	ret_use->running = p[-1] == 'R';
+	for (size_t i = 1; i < STAT__MAX; i++) {
 		/* Some may be negative: none of those that count. */
 		value[i] = (uint64_t)strtoll(p, &end, 10);
 		if (end == p || (*end != ' ' && *end != '\n'))
 			return false;
 		p = end;
 	}
-	for (size_t i = STAT_UTIME; i <= STAT_CSTIME; i++) {
+	for (size_t i = STAT_UTIME; i <= STAT_CSTIME; i++)
 		if (value[i] > INT64_MAX / 4)
 			return false;
-		ticks += value[i];
-	}
 	if (value[STAT_THREADS] > UINT32_MAX)
 		return false;
-	ret_use->ticks = ticks;
+	ret_use->ticks = value[STAT_UTIME] + value[STAT_STIME];
+	ret_use->waited = value[STAT_CUTIME] + value[STAT_CSTIME];
+	ret_use->started = value[STAT_STARTED];
 	ret_use->threads = (uint32_t)value[STAT_THREADS];
 	return true;
 }

@@ -9,10 +9,12 @@
 
 /* One process, as its stat and status tell. */
 struct proc_use {
-	uint64_t memory; /* bytes of its own, swapped out or not */
-	uint64_t
-	    ticks; /* of processors, with those of children it waited for */
+	uint64_t memory;  /* bytes of its own, swapped out or not */
+	uint64_t ticks;   /* of processors */
+	uint64_t waited;  /* of children that it waited for */
+	uint64_t started; /* ticks since the machine started */
 	uint32_t threads;
+	bool running; /* or wants to */
 };
 
 /* Reads a file of /proc whole, with a terminator; its length or -1. */

@@ -217,6 +217,30 @@ client_say_hello(
 	return status;
 }
 
+struct client *
+client_over(int fd)
+{
+	struct client *c = calloc(1, sizeof(*c));
+
+	if (c == NULL) {
+		close(fd);
+		return NULL;
+	}
+	c->magic = CLIENT_MAGIC;
+	c->base = event_base_new();
+	if (c->base != NULL) {
+		c->timer = evtimer_new(c->base, client_on_timer, c);
+		c->chan = chan_new(c->base, fd, IPC_OUT, &client_ops, c);
+	} else {
+		close(fd);
+	}
+	if (c->timer == NULL || c->chan == NULL)
+		client_free(&c);
+	else
+		chan_set_phase(c->chan, PEER_READY);
+	return c;
+}
+
 enum client_status
 client_connect(const char *program, const char *path,
     struct client **ret_client, char reason[CLIENT_REASON_MAX])

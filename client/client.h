@@ -55,6 +55,11 @@ bool client_place(unsigned n, char ret_path[CLIENT_PATH_MAX]);
  */
 enum client_status client_connect(const char *program, const char *path,
     struct client **ret_client, char reason[CLIENT_REASON_MAX]);
+/*
+ * The same over a socket that is connected and needs no hello; takes fd, also
+ * on failure. NULL with errno when it cannot be used.
+ */
+struct client *client_over(int fd);
 void client_free(struct client **);
 const struct client_hello *client_hello(const struct client *);
 const char *client_path(const struct client *);

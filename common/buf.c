@@ -38,7 +38,7 @@ buf_reset(struct buf *b)
 	if (b->secret && b->data != NULL)
 		explicit_bzero(b->data, b->len);
 	b->len = 0;
-	b->failed = false;
+	b->failed = b->starved = false;
 }
 
 /* realloc() would leave a copy behind. */
@@ -58,33 +58,36 @@ buf_move(struct buf *b, size_t cap)
 	return p;
 }
 
+static bool
+buf_grow(struct buf *b, size_t len)
+{
+	size_t cap = b->cap == 0 ? 256 : b->cap;
+	uint8_t *p;
+
+	while (cap - b->len < len + 1)
+		cap *= 2;
+	p = buf_move(b, cap);
+	b->starved = p == NULL;
+	if (p == NULL)
+		return false;
+	b->data = p;
+	b->cap = cap;
+	return true;
+}
+
 uint8_t *
 buf_reserve(struct buf *b, size_t len)
 {
-	size_t cap;
-	uint8_t *p;
-
-	if (b->failed || len > b->max - b->len) {
+	if (b->failed || len > b->max - b->len ||
+	    (b->cap - b->len <= len && !buf_grow(b, len))) {
 		b->failed = true;
 		return NULL;
-	}
-	if (b->data == NULL || b->cap - b->len < len + 1) {
-		cap = b->cap == 0 ? 256 : b->cap;
-		while (cap - b->len < len + 1)
-			cap *= 2;
-		p = buf_move(b, cap);
-		if (p == NULL) {
-			b->failed = true;
-			return NULL;
-		}
-		b->data = p;
-		b->cap = cap;
 	}
 	return b->data + b->len;
 }
 
 bool
-buf_add(struct buf *b, const void *bytes, size_t len)
+buf_add_slow(struct buf *b, const void *bytes, size_t len)
 {
 	uint8_t *p = buf_reserve(b, len);
 
@@ -105,21 +108,26 @@ buf_add_str(struct buf *b, const char *s)
 bool
 buf_addf(struct buf *b, const char *fmt, ...)
 {
+	size_t room = b->cap - b->len;
 	va_list ap;
 	uint8_t *p;
 	int n;
 
+	/* Nearly always there is room already. */
 	va_start(ap, fmt);
-	n = vsnprintf(NULL, 0, fmt, ap);
+	n = vsnprintf(
+	    room == 0 ? NULL : (char *)b->data + b->len, room, fmt, ap);
 	va_end(ap);
 	p = n < 0 ? NULL : buf_reserve(b, (size_t)n);
 	if (p == NULL) {
 		b->failed = true;
 		return false;
 	}
-	va_start(ap, fmt);
-	vsnprintf((char *)p, (size_t)n + 1, fmt, ap);
-	va_end(ap);
+	if ((size_t)n >= room) {
+		va_start(ap, fmt);
+		vsnprintf((char *)p, (size_t)n + 1, fmt, ap);
+		va_end(ap);
+	}
 	b->len += (size_t)n;
 	return true;
 }

@@ -1,7 +1,9 @@
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -153,6 +155,47 @@ fd_recv_msg(int sock, void *bytes, size_t size, size_t *ret_len, int *fds,
 	return starved ? EMFILE : 0;
 }
 
+/* A descriptor above last, but that of dir; -1: none. */
+static int
+fd_find_above(DIR *dir, int last)
+{
+	struct dirent *entry;
+
+	while ((entry = readdir(dir)) != NULL) {
+		int fd = (int)strtol(entry->d_name, NULL, 10);
+
+		if (fd > last && fd != dirfd(dir))
+			return fd;
+	}
+	return -1;
+}
+
+bool
+fd_check_inherited(int first, int last, char ret_why[FDIO_WHY_BYTES])
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int other;
+
+	if (dir == NULL) {
+		snprintf(ret_why, FDIO_WHY_BYTES, "/proc/self/fd: %s",
+		    strerror(errno));
+		return false;
+	}
+	other = fd_find_above(dir, last);
+	closedir(dir);
+	for (int fd = first; fd <= last; fd++)
+		if (fd_set_cloexec(fd, 1) != 0) {
+			snprintf(ret_why, FDIO_WHY_BYTES,
+			    "descriptor %d is not open", fd);
+			return false;
+		}
+	if (other == -1)
+		return true;
+	snprintf(ret_why, FDIO_WHY_BYTES,
+	    "descriptor %d is open and should not be", other);
+	return false;
+}
+
 int
 fd_move(int fd, int target)
 {
@@ -162,4 +205,29 @@ fd_move(int fd, int target)
 		return errno;
 	close(fd);
 	return 0;
+}
+
+static bool
+is_nothing(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+	    strcmp(name, "lost+found") == 0;
+}
+
+bool
+fd_dir_is_empty(int fd)
+{
+	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = copy == -1 ? NULL : fdopendir(copy);
+	struct dirent *e;
+	bool found = false;
+
+	if (d == NULL) {
+		fd_close(&copy);
+		return false;
+	}
+	while (!found && (e = readdir(d)) != NULL)
+		found = !is_nothing(e->d_name);
+	closedir(d);
+	return !found;
 }

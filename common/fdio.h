@@ -5,10 +5,12 @@
 #ifndef COMMON_FDIO_H
 #define COMMON_FDIO_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
-#define FDIO_MAX_FDS 4
+#define FDIO_MAX_FDS   4
+#define FDIO_WHY_BYTES 80
 
 /*
  * Opens /dev/null as 0, 1 and 2 where one is closed: else the next thing that
@@ -34,7 +36,18 @@ int fd_send_msg(int sock, const void *, size_t len, const int *fds, int nfds);
  */
 int fd_recv_msg(
     int sock, void *, size_t size, size_t *ret_len, int *fds, int *ret_nfds);
+/*
+ * Whether the program was started with first to last open, and of those above
+ * 2 with no others: these were leaked by whoever started it. They become
+ * close-on-exec. False: ret_why says what is wrong.
+ */
+bool fd_check_inherited(int first, int last, char ret_why[FDIO_WHY_BYTES]);
 /* Moves fd to the number target (dup2 and close), keeping it open on exec. */
 int fd_move(int fd, int target);
+/*
+ * Whether a directory has nothing in it, but for the lost+found of a file
+ * system; false also when it cannot be read.
+ */
+bool fd_dir_is_empty(int fd);
 
 #endif

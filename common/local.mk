@@ -5,8 +5,12 @@ common_libcommon_a_SOURCES = \
 	common/base64.h \
 	common/buf.c \
 	common/buf.h \
+	common/cgroup.c \
+	common/cgroup.h \
 	common/clock.c \
 	common/clock.h \
+	common/crashpoint.def \
+	common/crashpoint.h \
 	common/distance.c \
 	common/distance.h \
 	common/fdio.c \
@@ -17,6 +21,8 @@ common_libcommon_a_SOURCES = \
 	common/panic.h \
 	common/secretname.c \
 	common/secretname.h \
+	common/timers.c \
+	common/timers.h \
 	common/ulid.c \
 	common/ulid.h
 

@@ -92,6 +92,21 @@ log_release(void)
 	log_flush();
 }
 
+/* "<N>PROG: " and its length; a level is one digit. */
+static size_t
+log_head(enum log_level level, char ret[LINE_HEAD_BYTES])
+{
+	size_t len = strnlen(log_prog, LINE_HEAD_BYTES - 5);
+
+	ret[0] = '<';
+	ret[1] = (char)('0' + level);
+	ret[2] = '>';
+	memcpy(ret + 3, log_prog, len);
+	ret[3 + len] = ':';
+	ret[4 + len] = ' ';
+	return len + 5;
+}
+
 static void __attribute__((format(printf, 2, 0)))
 log_vwrite(enum log_level level, const char *fmt, va_list ap)
 {
@@ -107,8 +122,7 @@ log_vwrite(enum log_level level, const char *fmt, va_list ap)
 		    safe, msg, sizeof(safe), VIS_OCTAL | VIS_NL | VIS_NOSLASH);
 		line[1].iov_base = safe;
 	}
-	snprintf(head, sizeof(head), "<%d>%s: ", (int)level, log_prog);
-	line[0].iov_len = strlen(head);
+	line[0].iov_len = log_head(level, head);
 	line[1].iov_len = strlen(line[1].iov_base);
 	if (log_held.on && level > LOGL_ERR && log_keep(line, 3))
 		return;

@@ -26,45 +26,7 @@ struct listing {
 	char cursor[IPC_ID_MAX + 1]; /* of what follows; "" at the end */
 };
 
-/*
- * The socket beside the one that answered, unless that one is it. The service
- * says which is which.
- */
-static enum ctl_exit
-connect_admin(struct ctl *ctl)
-{
-	static char path[CLIENT_PATH_MAX + 16];
-	enum ctl_exit rc = ctl_connect(ctl);
-	char *name;
-
-	if (rc != CTL_OK || client_hello(ctl->client)->admin)
-		return rc;
-	snprintf(path, sizeof(path), "%s", client_path(ctl->client));
-	name = strrchr(path, '/');
-	if (name == NULL)
-		return CTL_OK;
-	snprintf(
-	    name + 1, sizeof(path) - (size_t)(name + 1 - path), "admin.sock");
-	client_free(&ctl->client);
-	ctl->opt[OPT_SOCKET] = path;
-	return ctl_connect(ctl);
-}
-
 /* audit list */
-
-static void
-add_time(const struct listing *l, struct json_val v)
-{
-	int64_t ms = 0;
-	char text[64];
-
-	json_get_int64(v, &ms);
-	if (l->ctl->columns == 0)
-		text_time(ms, text, sizeof(text));
-	else
-		text_time_short(ms, l->now_ms, text, sizeof(text));
-	table_add(l->table, text);
-}
 
 static void
 add_actor(struct table *t, struct json_val v)
@@ -112,7 +74,8 @@ add_row(const struct listing *l, struct json_val row)
 		table_style(t, TABLE_BAD);
 		return;
 	}
-	add_time(l, json_obj_get(row, "createdAt"));
+	table_add_time(l->table, json_obj_get(row, "createdAt"),
+	    l->ctl->columns > 0 ? l->now_ms : 0);
 	add_actor(t, json_obj_get(row, "actor"));
 	table_add_val(t, json_obj_get(row, "action"));
 	add_about(t, row);
@@ -247,7 +210,7 @@ list(struct ctl *ctl)
 
 	if (!set_params(&l, &p))
 		return CTL_USAGE;
-	rc = connect_admin(ctl);
+	rc = ctl_connect_admin(ctl);
 	if (ctl->opt[OPT_JSON] == NULL)
 		l.table = table_new(titles, 5);
 	while (rc == CTL_OK) {
@@ -313,7 +276,7 @@ verify(struct ctl *ctl)
 	ipc_params_init(&p, MSG_AUDIT_VERIFY);
 	if (ctl->opt[OPT_NOTED] != NULL)
 		ipc_set_str(&p, F_NOTED, ctl->opt[OPT_NOTED]);
-	if ((rc = connect_admin(ctl)) != CTL_OK ||
+	if ((rc = ctl_connect_admin(ctl)) != CTL_OK ||
 	    (rc = ctl_call(ctl, &p, VERIFY_MS, &a)) != CTL_OK)
 		return rc;
 	json_get_bool(json_obj_get(a.root, "sound"), &sound);

@@ -13,6 +13,7 @@
 #include "common/buf.h"
 #include "config.h"
 #include "ctl/doctor.h"
+#include "ctl/side.h"
 #include "ctl/text.h"
 #include "json/writer.h"
 
@@ -215,18 +216,10 @@ print_json(const struct doctor *d, bool good)
 static void
 default_dirs(struct doctor *d)
 {
-	const char *xdg = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 	const char *run = getenv("XDG_RUNTIME_DIR");
 
-	if (d->system)
-		strlcpy(d->state_dir, LOCALSTATEDIR "/lib/browsertask",
-		    sizeof(d->state_dir));
-	else if (xdg != NULL && xdg[0] == '/')
-		snprintf(
-		    d->state_dir, sizeof(d->state_dir), "%s/browsertask", xdg);
-	else if (home != NULL && home[0] == '/')
-		snprintf(d->state_dir, sizeof(d->state_dir),
-		    "%s/.local/state/browsertask", home);
+	if (!side_state_dir(d->ctl, d->state_dir))
+		d->state_dir[0] = '\0';
 	if (d->system)
 		strlcpy(
 		    d->run_dir, RUNSTATEDIR "/browsertask", sizeof(d->run_dir));
@@ -243,9 +236,6 @@ take_dirs(struct doctor *d)
 {
 	const char *path, *slash;
 
-	if (d->ctl->opt[OPT_STATE_DIR] != NULL)
-		strlcpy(d->state_dir, d->ctl->opt[OPT_STATE_DIR],
-		    sizeof(d->state_dir));
 	if (!d->running)
 		return;
 	path = client_path(d->ctl->client);
@@ -266,8 +256,10 @@ cmd_doctor(struct ctl *ctl)
 	size_t counts[DOCTOR__MAX] = { 0 };
 	bool good;
 
-	if (d == NULL)
+	if (d == NULL) {
+		ctl_error("no memory");
 		return CTL_FAILED;
+	}
 	d->ctl = ctl;
 	d->system = geteuid() == 0;
 	settings_default(&d->settings);

@@ -39,21 +39,6 @@ status_style(struct json_val status)
 	return TABLE_PLAIN;
 }
 
-/* Columns are scarce on a terminal. */
-static void
-add_time(const struct listing *l, struct json_val v)
-{
-	int64_t ms = 0;
-	char text[64];
-
-	json_get_int64(v, &ms);
-	if (l->ctl->columns == 0)
-		text_time(ms, text, sizeof(text));
-	else
-		text_time_short(ms, l->now_ms, text, sizeof(text));
-	table_add(l->table, text);
-}
-
 static void
 add_user(struct listing *l, struct json_val v)
 {
@@ -121,7 +106,8 @@ add_run(struct listing *l, struct json_val run)
 		table_add_val(t, status);
 	table_style(t, status_style(status));
 	add_done(l, json_obj_get(run, "progress"));
-	add_time(l, json_obj_get(run, "createdAt"));
+	table_add_time(l->table, json_obj_get(run, "createdAt"),
+	    l->ctl->columns > 0 ? l->now_ms : 0);
 	if (!l->short_of_room)
 		add_took(l, json_obj_get(metrics, "elapsedMs"));
 }

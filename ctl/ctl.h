@@ -55,6 +55,11 @@ bool ctl_hinted(void);
 /* Connects when there is no connection yet; says why not. */
 enum ctl_exit ctl_connect(struct ctl *);
 /*
+ * Connects to the administrators' socket: the one beside that which answered,
+ * unless that one is it. The service says which is which.
+ */
+enum ctl_exit ctl_connect_admin(struct ctl *);
+/*
  * Connects if need be, calls and parses. An error answer is told and gives
  * CTL_REFUSED. *ret_answer is filled, to be freed, on CTL_OK only.
  */
@@ -119,8 +124,12 @@ enum ctl_exit cmd_template(struct ctl *);
 enum ctl_exit cmd_templates(struct ctl *);
 enum ctl_exit cmd_profile(struct ctl *);
 enum ctl_exit cmd_drain(struct ctl *);
+enum ctl_exit cmd_restart(struct ctl *);
 enum ctl_exit cmd_resume(struct ctl *);
 enum ctl_exit cmd_audit(struct ctl *);
+enum ctl_exit cmd_fsck(struct ctl *);
+enum ctl_exit cmd_backup(struct ctl *);
+enum ctl_exit cmd_restore(struct ctl *);
 enum ctl_exit cmd_secret(struct ctl *);
 enum ctl_exit cmd_doctor(struct ctl *);
 enum ctl_exit cmd_mcp_config(struct ctl *);

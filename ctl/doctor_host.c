@@ -14,6 +14,7 @@
 
 #include "config.h"
 #include "ctl/doctor.h"
+#include "model/protections.h"
 #include "ctl/text.h"
 
 bool
@@ -113,6 +114,21 @@ say_refused(struct doctor *d, const char *what, int error)
 	    strerror(error));
 }
 
+/* Whether the service's kernel has them; else runs are served if waived. */
+static bool
+has_filters(const struct doctor *d)
+{
+	struct json_iter it =
+	    json_iter(json_obj_get(d->profile.root, "protections"));
+
+	while (json_iter_next(&it))
+		if (json_str_eq(json_obj_get(it.val, "name"),
+			protection_name(PROTECTION_CALL_FILTERS)))
+			return !json_str_eq(json_obj_get(it.val, "state"),
+			    protection_state_name(PROTECTION_OFF));
+	return true;
+}
+
 /* The browser's own sandbox needs them, whoever started the service. */
 static void
 check_sandbox(struct doctor *d)
@@ -133,7 +149,8 @@ check_sandbox(struct doctor *d)
 		return;
 	if (confined)
 		doctor_say(d, DOCTOR_OK, "sandbox", NULL,
-		    "seen active in the service's last run");
+		    "seen active in the service's last run%s",
+		    has_filters(d) ? "" : ", but for a filter of system calls");
 	else
 		doctor_say(d, DOCTOR_FAIL, "sandbox",
 		    "runs fail with SANDBOX_MISSING until it is; the log of "

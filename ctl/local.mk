@@ -1,13 +1,19 @@
 # ctl/: browsertaskctl, people's and scripts' way to the service.
 bin_PROGRAMS += ctl/browsertaskctl
 ctl_browsertaskctl_SOURCES = \
+	ctl/backup_name.c \
+	ctl/backup_name.h \
 	ctl/cmd_artifact.c \
 	ctl/cmd_audit.c \
+	ctl/cmd_backup.c \
 	ctl/cmd_completion.c \
 	ctl/cmd_doctor.c \
 	ctl/cmd_events.c \
+	ctl/cmd_fsck.c \
 	ctl/cmd_list.c \
 	ctl/cmd_mcp.c \
+	ctl/cmd_restore.c \
+	ctl/cmd_restart.c \
 	ctl/cmd_runs.c \
 	ctl/cmd_secret.c \
 	ctl/cmd_service.c \
@@ -45,6 +51,8 @@ ctl_browsertaskctl_SOURCES = \
 	ctl/result.c \
 	ctl/show.c \
 	ctl/show.h \
+	ctl/side.c \
+	ctl/side.h \
 	ctl/table.c \
 	ctl/table.h \
 	ctl/talk.c \

@@ -108,8 +108,10 @@ main(int argc, char **argv)
 	uint64_t given = 0;
 	enum ctl_exit rc;
 
-	if (fd_open_standard() != 0)
-		return CTL_USAGE;
+	if (fd_open_standard() != 0) {
+		perror("browsertaskctl: /dev/null");
+		return CTL_FAILED;
+	}
 	signal(SIGPIPE, SIG_IGN);
 	look_at_terminal(&ctl);
 	if (!parse_options(&ctl, argc, argv, &given))

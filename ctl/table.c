@@ -111,6 +111,20 @@ table_add_val(struct table *t, struct json_val v)
 }
 
 void
+table_add_time(struct table *t, struct json_val v, int64_t now_ms)
+{
+	int64_t ms = 0;
+	char text[64];
+
+	json_get_int64(v, &ms);
+	if (now_ms == 0)
+		text_time(ms, text, sizeof(text));
+	else
+		text_time_short(ms, now_ms, text, sizeof(text));
+	table_add(t, text);
+}
+
+void
 table_style(struct table *t, enum table_style style)
 {
 	if (t != NULL && t->ncells > 0)

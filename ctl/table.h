@@ -34,6 +34,11 @@ void table_addf(struct table *, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* A JSON string, number or bool; "-" for anything else. */
 void table_add_val(struct table *, struct json_val);
+/*
+ * Milliseconds since the epoch, in full or, with the time that it is now, as
+ * short as can be.
+ */
+void table_add_time(struct table *, struct json_val, int64_t now_ms);
 /* Style of the cell added last. */
 void table_style(struct table *, enum table_style);
 size_t table_rows(const struct table *);

@@ -157,6 +157,26 @@ ctl_connect(struct ctl *ctl)
 }
 
 enum ctl_exit
+ctl_connect_admin(struct ctl *ctl)
+{
+	static char path[CLIENT_PATH_MAX + 16];
+	enum ctl_exit rc = ctl_connect(ctl);
+	char *name;
+
+	if (rc != CTL_OK || client_hello(ctl->client)->admin)
+		return rc;
+	snprintf(path, sizeof(path), "%s", client_path(ctl->client));
+	name = strrchr(path, '/');
+	if (name == NULL)
+		return CTL_OK;
+	snprintf(
+	    name + 1, sizeof(path) - (size_t)(name + 1 - path), "admin.sock");
+	client_free(&ctl->client);
+	ctl->opt[OPT_SOCKET] = path;
+	return ctl_connect(ctl);
+}
+
+enum ctl_exit
 ctl_call(struct ctl *ctl, const struct ipc_params *p, int timeout_ms,
     struct ctl_answer *ret_answer)
 {

@@ -18,6 +18,7 @@
 #include "egressd/conn.h"
 #include "egressd/link.h"
 #include "egressd/reports.h"
+#include "egressd/setup.h"
 
 #define ACCEPTS_PER_TURN 32
 #define REFUSED_AT_ONCE  32  /* connections beyond the limit, being refused */
@@ -56,21 +57,34 @@ cells_need(struct cells *t, uint32_t id)
 	return c;
 }
 
+static bool
+cell_may_have_fds(const struct cell *c, size_t n)
+{
+	const struct egress *e = c->owner->egress;
+
+	return c->nfds + n <= e->fds_max - e->fds;
+}
+
+static void cells_pause(struct cells *, int error);
+
 /* A listener whose connections are not taken wakes nobody. */
 static void
 cell_accept_on(struct cell *c)
 {
 	size_t most = c->bound ? (size_t)c->max_connections + REFUSED_AT_ONCE
 			       : UNBOUND_AT_ONCE;
-	bool on = c->listener != -1 && !c->owner->paused && c->nconns < most;
+	bool on = c->listener != -1 && !c->owner->paused && c->nconns < most &&
+	    cell_may_have_fds(c, 1);
 
 	if (on == c->accepting)
 		return;
 	c->accepting = on;
-	if (on)
-		event_add(c->on_accept, NULL);
-	else
+	if (!on) {
 		event_del(c->on_accept);
+	} else if (event_add(c->on_accept, NULL) == -1) {
+		c->accepting = false;
+		cells_pause(c->owner, ENOMEM);
+	}
 }
 
 static void
@@ -78,8 +92,10 @@ cells_pause(struct cells *t, int error)
 {
 	struct cell *c;
 
-	log_warn("accept: %s: waiting %d ms", strerror(error), PAUSE_MS);
-	t->paused = true;
+	if (!t->told)
+		log_warn("accept: %s: every %d ms it is tried again",
+		    strerror(error), PAUSE_MS);
+	t->paused = t->told = true;
 	LIST_FOREACH(c, &t->list, link)
 		cell_accept_on(c);
 	event_add(t->on_resume, &pause_time);
@@ -103,10 +119,12 @@ on_accept(evutil_socket_t fd, short what, void *arg)
 	int peer;
 
 	MAGIC_CHECK(c, CELL_MAGIC);
+	cell_accept_on(c);
 	for (int i = 0; i < ACCEPTS_PER_TURN && c->accepting; i++) {
 		peer = accept4(
 		    c->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (peer != -1) {
+			c->owner->told = false;
 			conn_start(c, peer);
 			cell_accept_on(c);
 			continue;
@@ -188,8 +206,8 @@ cells_listen(struct cells *t, uint32_t cell_id, int fd)
 	struct cell *c = cells_need(t, cell_id);
 
 	if (c == NULL || fd_set_nonblock(fd) != 0) {
-		log_err("cell %u: cannot listen", (unsigned int)cell_id);
 		close(fd);
+		setup_break(t->egress, "a listener");
 		return;
 	}
 	cell_deafen(c);
@@ -197,8 +215,8 @@ cells_listen(struct cells *t, uint32_t cell_id, int fd)
 	c->on_accept =
 	    event_new(t->egress->base, fd, EV_READ | EV_PERSIST, on_accept, c);
 	if (c->on_accept == NULL) {
-		log_err("cell %u: cannot listen", (unsigned int)cell_id);
 		fd_close(&c->listener);
+		setup_break(t->egress, "a listener");
 		return;
 	}
 	cell_accept_on(c);
@@ -253,6 +271,9 @@ cells_bind(struct cells *t, const struct cells_binding *b,
 		strlcpy(ret_why, "no memory", DOMAINS_WHY_BYTES);
 		return false;
 	}
+	/* A new supervisord says again what holds; what was counted counts. */
+	if (c->bound && strcmp(c->run_id, b->run_id) == 0)
+		return true;
 	if (c->bound)
 		cell_close_conns(c);
 	if (!cell_take(c, b, ret_why)) {
@@ -299,11 +320,33 @@ cell_judge(const struct cell *c, struct judge *ret_judge)
 	ret_judge->run_allowed = c->allowed;
 }
 
+bool
+cell_take_fds(struct cell *c, size_t n)
+{
+	if (!cell_may_have_fds(c, n))
+		return false;
+	c->nfds += n;
+	c->owner->egress->fds += n;
+	return true;
+}
+
+/* Others may have waited for just these. */
+void
+cell_return_fds(struct cell *c, size_t n)
+{
+	struct cell *other;
+
+	c->nfds -= n;
+	c->owner->egress->fds -= n;
+	LIST_FOREACH(other, &c->owner->list, link)
+		if (!other->accepting)
+			cell_accept_on(other);
+}
+
 void
 cell_conn_ended(struct cell *c)
 {
 	c->nconns--;
-	c->owner->egress->conns--;
 	cell_accept_on(c);
 }
 

@@ -41,6 +41,7 @@ void cells_listen(struct cells *, uint32_t cell_id, int fd);
 void cells_gone(struct cells *, uint32_t cell_id);
 /*
  * From now on its connections are this run's; those of another run are closed.
+ * The same run again changes nothing: what a run may do is settled once.
  * False with a reason when the patterns are wrong or memory is short.
  */
 bool cells_bind(struct cells *, const struct cells_binding *,

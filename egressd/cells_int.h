@@ -26,6 +26,7 @@ struct cell {
 	LIST_HEAD(, conn) conns;
 	size_t nconns;
 	size_t nactive; /* of those, the ones past their request */
+	size_t nfds;    /* that they hold, or may come to hold */
 	/* Of the run that it is bound to. */
 	bool bound;
 	char run_id[IPC_ID_MAX + 1];
@@ -41,11 +42,18 @@ struct cells {
 	struct egress *egress;
 	struct event *on_resume; /* accepts again */
 	bool paused;             /* no descriptor was left */
+	bool told;               /* and that was logged */
 	LIST_HEAD(, cell) list;
 };
 
 /* The rules for its connections now. */
 void cell_judge(const struct cell *, struct judge *ret_judge);
+/*
+ * Sets aside so many descriptors more. No cell gets more than is left for all
+ * others: false when it would.
+ */
+bool cell_take_fds(struct cell *, size_t n);
+void cell_return_fds(struct cell *, size_t n);
 /* A connection of it has ended. */
 void cell_conn_ended(struct cell *);
 /* Counts bytes; the run may have had its last, which used_up tells. */

@@ -29,7 +29,10 @@ static const struct confine_call calls[] = {
 static const struct confine_table table = { calls,
 	sizeof(calls) / sizeof(calls[0]), CONFINE_KILL };
 
-/* What c-ares reads, at its start, for each name, and when it starts anew. */
+/*
+ * What c-ares reads, at its start, for each name, and when it starts anew; the
+ * first two from the launcher's copies once these are there.
+ */
 static const struct confine_path paths[] = {
 	{ "/etc/resolv.conf", CONFINE_MAY_READ },
 	{ "/etc/hosts", CONFINE_MAY_READ },

@@ -39,6 +39,7 @@ conn_drop(struct conn *c)
 	if (c->active)
 		cell->nactive--;
 	c->magic = 0;
+	cell_return_fds(cell, c->nfds);
 	free(c);
 	cell_conn_ended(cell);
 }
@@ -199,17 +200,18 @@ conn_start(struct cell *cell, int fd)
 	struct conn *c = calloc(1, sizeof(*c));
 	int on = 1;
 
-	if (c == NULL) {
+	if (c == NULL || !cell_take_fds(cell, 1)) {
+		free(c);
 		close(fd);
 		return;
 	}
 	c->magic = CONN_MAGIC;
 	c->cell = cell;
+	c->nfds = 1;
 	c->fd = fd;
 	socks_init(&c->socks);
 	LIST_INSERT_HEAD(&cell->conns, c, link);
 	cell->nconns++;
-	cell->owner->egress->conns++;
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	c->io = event_new(base, fd, EV_READ | EV_PERSIST, on_readable, c);
 	c->timer = evtimer_new(base, on_time, c);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/fdio.h"
+#include "egressd/address.h"
 #include "egressd/conn_int.h"
 #include "egressd/own.h"
 
@@ -88,6 +89,9 @@ conn_grant(struct conn *c, int site)
 	event_free(c->io);
 	c->io = NULL;
 	event_del(c->timer);
+	/* What is left is the browser's and the site's. */
+	cell_return_fds(c->cell, c->nfds - 2);
+	c->nfds = 2;
 	c->state = CONN_RELAYING;
 	c->fd = -1;
 	c->relay = relay_new(
@@ -127,7 +131,7 @@ conn_on_dialled(void *arg, int fd, const struct domain_address *address)
 
 	c->dial = NULL;
 	lookup_cancel(&c->lookup);
-	if (e->upstream == NULL) {
+	if (!c->proxied) {
 		c->target = *address;
 		conn_grant(c, fd);
 		return;
@@ -147,7 +151,7 @@ conn_on_undialled(void *arg, int error, const struct domain_address *address)
 	if (error == EMFILE || error == ENFILE || error == ENOMEM ||
 	    error == ENOBUFS)
 		conn_refuse(c, EGRESS_LIMIT, address, strerror(error));
-	else if (conn_egress(c)->upstream != NULL)
+	else if (c->proxied)
 		conn_refuse(c, EGRESS_PROXY, address, strerror(error));
 	else if (error == ECONNREFUSED || error == ECONNRESET)
 		conn_refuse(c, EGRESS_CONNECT, address, "");
@@ -201,6 +205,8 @@ conn_go_upstream(struct conn *c)
 	struct egress *e = conn_egress(c);
 	const struct host *h = upstream_host(e->upstream);
 
+	c->proxied = true;
+	dial_free(&c->dial);
 	c->dial = dial_new(e->base, upstream_port(e->upstream), &dial_ops, c);
 	if (c->dial == NULL) {
 		conn_refuse(c, EGRESS_LIMIT, NULL, "no memory");
@@ -215,6 +221,17 @@ conn_go_upstream(struct conn *c)
 	    e->resolver, c->cell->id, h->name, conn_on_upstream, c);
 	if (c->lookup == NULL)
 		conn_refuse(c, EGRESS_LIMIT, NULL, "no memory");
+}
+
+/*
+ * What only users of this machine may reach is this machine or near it: to a
+ * proxy the same address would be another host, perhaps the proxy itself.
+ */
+static bool
+conn_goes_straight(const struct conn *c, const struct domain_address *a)
+{
+	return conn_egress(c)->upstream == NULL ||
+	    !address_class_allowed(address_classify(a), false);
 }
 
 /* Keeps it when it may be reached, else the reason of the first. */
@@ -232,7 +249,7 @@ conn_judge(struct conn *c, const struct domain_address *a)
 		     &judge, &c->socks.host, a, c->socks.port, rule)) {
 		if (c->ngood++ == 0 || (c->target.v6 && !a->v6))
 			c->target = *a;
-		if (c->dial != NULL)
+		if (conn_goes_straight(c, a))
 			dial_add(c->dial, a);
 		return;
 	}
@@ -256,7 +273,7 @@ conn_on_addresses(void *arg, const struct domain_address *addresses, size_t n,
 		return;
 	if (c->ngood == 0)
 		conn_without_address(c, status);
-	else if (c->dial != NULL)
+	else if (!dial_is_empty(c->dial))
 		dial_end(c->dial);
 	else
 		conn_go_upstream(c);
@@ -270,12 +287,10 @@ conn_find(struct conn *c)
 	struct egress *e = conn_egress(c);
 	const struct host *h = &c->socks.host;
 
-	if (e->upstream == NULL) {
-		c->dial = dial_new(e->base, c->socks.port, &dial_ops, c);
-		if (c->dial == NULL) {
-			conn_refuse(c, EGRESS_LIMIT, NULL, "no memory");
-			return;
-		}
+	c->dial = dial_new(e->base, c->socks.port, &dial_ops, c);
+	if (c->dial == NULL) {
+		conn_refuse(c, EGRESS_LIMIT, NULL, "no memory");
+		return;
 	}
 	if (h->kind == HOST_ADDRESS) {
 		conn_on_addresses(c, &h->address, 1, true, RESOLVE_OK);
@@ -295,7 +310,6 @@ conn_find(struct conn *c)
 void
 conn_ask(struct conn *c)
 {
-	const struct egress *e = conn_egress(c);
 	char rule[JUDGE_RULE_BYTES];
 	struct judge judge;
 
@@ -309,10 +323,11 @@ conn_ask(struct conn *c)
 		conn_refuse(c, EGRESS_LIMIT, NULL, "maxRunConnections");
 		return;
 	}
-	if (e->conns > e->conns_max) {
+	if (!cell_take_fds(c->cell, DIAL_FDS)) {
 		conn_refuse(c, EGRESS_LIMIT, NULL, "no descriptors");
 		return;
 	}
+	c->nfds += DIAL_FDS;
 	c->active = true;
 	c->cell->nactive++;
 	cell_judge(c->cell, &judge);
@@ -331,7 +346,7 @@ conn_ask_timeout(struct conn *c)
 	const struct domain_address *trying;
 
 	trying = c->dial == NULL ? NULL : dial_trying(c->dial);
-	if (conn_egress(c)->upstream != NULL && c->ngood > 0)
+	if (c->proxied)
 		conn_refuse(c, EGRESS_PROXY, trying, "it did not answer");
 	else if (trying != NULL)
 		conn_refuse(c, EGRESS_TIMEOUT, trying, "");

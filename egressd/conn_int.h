@@ -31,7 +31,9 @@ struct conn {
 	struct event *io;
 	struct event *timer;
 	enum conn_state state;
-	bool active; /* counts for the limit of its run */
+	bool active;  /* counts for the limit of its run */
+	size_t nfds;  /* descriptors set aside for it */
+	bool proxied; /* its site is asked for through the upstream proxy */
 	struct socks socks;
 	struct lookup *lookup;
 	struct dial *dial;

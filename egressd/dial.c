@@ -16,7 +16,6 @@
 #include "egressd/dial.h"
 
 #define STAGGER_MS 250
-#define RACE_MAX   4 /* attempts at a time */
 
 struct attempt {
 	struct dial *dial;
@@ -31,7 +30,7 @@ struct dial {
 	void *arg;
 	uint16_t port;
 	struct event *next; /* begins the next attempt, or gives up */
-	struct attempt attempts[RACE_MAX];
+	struct attempt attempts[DIAL_FDS];
 	size_t nattempts; /* under way */
 	struct domain_address waiting[DIAL_MAX];
 	size_t nwaiting;
@@ -186,7 +185,7 @@ on_next(evutil_socket_t fd, short what, void *arg)
 	int error;
 
 	if (d->nwaiting > 0) {
-		if (d->nattempts < RACE_MAX)
+		if (d->nattempts < DIAL_FDS)
 			dial_begin(d);
 		return;
 	}
@@ -210,7 +209,7 @@ dial_new(struct event_base *base, uint16_t port, const struct dial_ops *ops,
 	d->ops = ops;
 	d->arg = arg;
 	d->port = port;
-	for (size_t i = 0; i < RACE_MAX; i++) {
+	for (size_t i = 0; i < DIAL_FDS; i++) {
 		d->attempts[i].dial = d;
 		d->attempts[i].fd = -1;
 	}
@@ -230,7 +229,7 @@ dial_free(struct dial **dial)
 	*dial = NULL;
 	if (d == NULL)
 		return;
-	for (size_t i = 0; i < RACE_MAX; i++)
+	for (size_t i = 0; i < DIAL_FDS; i++)
 		attempt_end(&d->attempts[i]);
 	event_free(d->next);
 	free(d);

@@ -10,6 +10,7 @@
 #include "model/domains.h"
 
 #define DIAL_MAX 32 /* addresses */
+#define DIAL_FDS 4  /* at a time */
 
 struct event_base;
 struct dial;

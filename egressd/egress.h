@@ -31,8 +31,10 @@ struct egress {
 	struct link *link;         /* with supervisord, NULL: none now */
 	struct launchlink *launch; /* with the launcher */
 	struct domain_list *allowed, *forbidden; /* settings; never NULL */
-	size_t conns;                            /* of all cells */
-	size_t conns_max; /* as the limit of descriptors allows */
+	int names[2];   /* copies of resolv.conf and hosts; -1: the files */
+	size_t fds;     /* held by connections */
+	size_t fds_max; /* as the limit of descriptors allows */
+	bool broken;    /* see setup_break() */
 };
 
 #endif

@@ -23,8 +23,10 @@ struct launchlink {
 };
 
 static void
-take(struct egress *e, const struct launch_msg *m, int fd)
+take(struct egress *e, const struct launch_msg *m, const int *fds)
 {
+	int fd = fds[0];
+
 	switch (m->type) {
 	case LAUNCH_SETTING:
 		setup_setting(e, m->u.setting.name, m->u.setting.value);
@@ -33,14 +35,16 @@ take(struct egress *e, const struct launch_msg *m, int fd)
 		link_free(&e->link);
 		e->link = link_new(e, fd);
 		if (e->link == NULL)
-			log_err("supervisord: %s", strerror(errno));
+			setup_break(e, "supervisord");
 		return;
 	case LAUNCH_EGRESS_LISTENER:
 		if (fd != -1)
 			cells_listen(e->cells, m->cell_id, fd);
 		else
-			log_err("cell %u: no descriptor for its listener",
-			    (unsigned int)m->cell_id);
+			setup_break(e, "a listener");
+		return;
+	case LAUNCH_EGRESS_NAMES:
+		setup_names(e, fds);
 		return;
 	case LAUNCH_EGRESS_GONE:
 		cells_gone(e->cells, m->cell_id);
@@ -58,7 +62,7 @@ on_readable(evutil_socket_t sock, short what, void *arg)
 	struct launch_msg m;
 
 	while ((error = launch_recv(l->fd, LAUNCH_TO_EGRESSD, &m, fds)) == 0)
-		take(l->egress, &m, fds[0]);
+		take(l->egress, &m, fds);
 	if (error == EAGAIN)
 		return;
 	if (error != EPIPE)

@@ -71,7 +71,8 @@ TESTS += t/unit/egress_socks_test
 
 # In a network namespace of their own.
 dist_check_SCRIPTS += t/egress/carried.t t/egress/judged.t \
-	t/egress/upstream.t
+	t/egress/names.t t/egress/upstream.t
 TESTS += t/egress/carried.t t/egress/judged.t \
-	t/egress/upstream.t
-EXTRA_DIST += t/lib/BrowserTask/Dns.pm t/lib/BrowserTask/Egress.pm
+	t/egress/names.t t/egress/upstream.t
+EXTRA_DIST += t/lib/BrowserTask/Aside.pm \
+	t/lib/BrowserTask/Dns.pm t/lib/BrowserTask/Egress.pm

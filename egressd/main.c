@@ -5,9 +5,7 @@
  * Started by the launcher; opens no file that it could write, knows no run but
  * by its id, and never passes on a byte before it has judged.
  */
-#include <dirent.h>
 #include <errno.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +17,7 @@
 
 #include "common/fdio.h"
 #include "common/log.h"
+#include "common/timers.h"
 #include "confine/confine.h"
 #include "egressd/confine.h"
 #include "egressd/launchlink.h"
@@ -28,7 +27,7 @@
 #define FD_LAUNCHER 3
 #define FD_RESERVE  64 /* for links, listeners, questions to name servers */
 #define FD_WANTED   65536
-#define FD_EACH     3 /* of a connection, while it is being made */
+#define TIMERS      4096 /* a connection has up to 3 */
 #define EXIT_USAGE  64
 #define UIDS        64 /* of an instance */
 
@@ -69,24 +68,13 @@ read_arguments(int argc, char *argv[], struct egress *e)
 		usage();
 }
 
-/* 0..3 are ours; anything else open was leaked by whoever started us. */
 static void
 check_descriptors(void)
 {
-	struct dirent *entry;
-	DIR *dir = opendir("/proc/self/fd");
+	char why[FDIO_WHY_BYTES];
 
-	if (dir == NULL)
-		fatal("/proc/self/fd: %s", strerror(errno));
-	if (fd_set_cloexec(FD_LAUNCHER, 1) != 0)
-		fatal("descriptor %d is not open", FD_LAUNCHER);
-	while ((entry = readdir(dir)) != NULL) {
-		int fd = (int)strtonum(entry->d_name, 0, INT_MAX, NULL);
-
-		if (fd > FD_LAUNCHER && fd != dirfd(dir))
-			fatal("descriptor %d is open and should not be", fd);
-	}
-	closedir(dir);
+	if (!fd_check_inherited(FD_LAUNCHER, FD_LAUNCHER, why))
+		fatal("%s", why);
 }
 
 static void
@@ -104,7 +92,7 @@ raise_descriptors(struct egress *e)
 	if (limit.rlim_cur < 2 * FD_RESERVE)
 		fatal("at least %d descriptors are needed (RLIMIT_NOFILE)",
 		    2 * FD_RESERVE);
-	e->conns_max = (limit.rlim_cur - FD_RESERVE) / FD_EACH;
+	e->fds_max = limit.rlim_cur - FD_RESERVE;
 }
 
 int
@@ -119,7 +107,8 @@ main(int argc, char *argv[])
 	read_arguments(argc, argv, &egress);
 	raise_descriptors(&egress);
 	egress.base = event_base_new();
-	if (egress.base == NULL || !setup_open(&egress))
+	if (egress.base == NULL || !timers_reserve(egress.base, TIMERS) ||
+	    !setup_open(&egress))
 		fatal("cannot start");
 	egress.launch = launchlink_new(&egress, FD_LAUNCHER);
 	if (egress.launch == NULL)
@@ -129,5 +118,5 @@ main(int argc, char *argv[])
 		fatal("event loop failed");
 	setup_close(&egress);
 	event_base_free(egress.base);
-	return 0;
+	return egress.broken ? 1 : 0;
 }

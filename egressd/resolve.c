@@ -3,6 +3,7 @@
  * one lookup to the next: what is judged is what is connected to.
  */
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -14,10 +15,11 @@
 #include "egressd/address.h"
 #include "egressd/resolve.h"
 
-#define TRY_MS   2000 /* the first; c-ares doubles it */
-#define TRIES    3
-#define DELAY_MS 50 /* what IPv4 waits for IPv6, as in RFC 8305 */
-#define FAMILIES 2
+#define TRY_MS     2000 /* the first; c-ares doubles it */
+#define TRIES      3
+#define DELAY_MS   50 /* what IPv4 waits for IPv6, as in RFC 8305 */
+#define FAMILIES   2
+#define PATH_BYTES 32
 
 /* One descriptor of c-ares. */
 struct watch {
@@ -37,6 +39,7 @@ struct resolver {
 	size_t nlookups;
 	bool ending;
 	bool retired;
+	char *servers;
 };
 
 /* What one family gave. */
@@ -285,7 +288,8 @@ resolver_lookup(struct resolver *r, uint32_t owner, const char *name,
     resolve_fn fn, void *arg)
 {
 	bool full = resolver_is_full(r, owner);
-	struct ares_addrinfo_hints hints = { .ai_flags = ARES_AI_NOSORT,
+	struct ares_addrinfo_hints hints = { .ai_flags = ARES_AI_NOSORT |
+		    ARES_AI_ENVHOSTS,
 		.ai_socktype = SOCK_STREAM };
 	struct lookup *l = calloc(1, sizeof(*l));
 
@@ -334,8 +338,15 @@ lookup_cancel(struct lookup **lookup)
 		event_active(l->kick, EV_TIMEOUT, 1);
 }
 
+/* c-ares opens them by name, whenever it needs them. */
+static void
+path_of(int fd, char ret[PATH_BYTES])
+{
+	snprintf(ret, PATH_BYTES, "/proc/self/fd/%d", fd);
+}
+
 static int
-resolver_open(struct resolver *r, const char *servers)
+resolver_open(struct resolver *r, const int names[2])
 {
 	static char lookups[] = "fb";
 	struct ares_options options = {
@@ -347,21 +358,32 @@ resolver_open(struct resolver *r, const char *servers)
 		.sock_state_cb = on_state,
 		.sock_state_cb_data = r,
 	};
-	int status;
+	char conf[PATH_BYTES], hosts[PATH_BYTES];
+	int status, given = 0;
 
+	if (names[0] != -1) {
+		path_of(names[0], conf);
+		options.resolvconf_path = conf;
+		given = ARES_OPT_RESOLVCONF;
+	}
+	if (names[1] != -1) {
+		path_of(names[1], hosts);
+		setenv("CARES_HOSTS", hosts, 1);
+	}
 	status = ares_library_init(ARES_LIB_INIT_ALL);
 	if (status == ARES_SUCCESS)
 		status = ares_init_options(&r->channel, &options,
 		    ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES |
 			ARES_OPT_LOOKUPS | ARES_OPT_DOMAINS |
-			ARES_OPT_SOCK_STATE_CB);
-	if (status == ARES_SUCCESS && servers[0] != '\0')
-		status = ares_set_servers_ports_csv(r->channel, servers);
+			ARES_OPT_SOCK_STATE_CB | given);
+	if (status == ARES_SUCCESS && r->servers[0] != '\0')
+		status = ares_set_servers_ports_csv(r->channel, r->servers);
 	return status;
 }
 
 struct resolver *
-resolver_new(struct event_base *base, const char *servers, const char **ret_why)
+resolver_new(struct event_base *base, const char *servers, const int names[2],
+    const char **ret_why)
 {
 	struct resolver *r = calloc(1, sizeof(*r));
 	int status;
@@ -372,12 +394,16 @@ resolver_new(struct event_base *base, const char *servers, const char **ret_why)
 	r->base = base;
 	LIST_INIT(&r->watches);
 	LIST_INIT(&r->lookups);
+	r->servers = strdup(servers);
 	r->timer = evtimer_new(base, on_timer, r);
-	if (r->timer == NULL) {
+	if (r->timer == NULL || r->servers == NULL) {
+		if (r->timer != NULL)
+			event_free(r->timer);
+		free(r->servers);
 		free(r);
 		return NULL;
 	}
-	status = resolver_open(r, servers);
+	status = resolver_open(r, names);
 	if (status != ARES_SUCCESS) {
 		*ret_why = ares_strerror(status);
 		resolver_free(&r);
@@ -401,7 +427,14 @@ resolver_free(struct resolver **resolver)
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it has left the list */
 		lookup_free(LIST_FIRST(&r->lookups));
 	event_free(r->timer);
+	free(r->servers);
 	free(r);
+}
+
+const char *
+resolver_servers(const struct resolver *r)
+{
+	return r->servers;
 }
 
 void

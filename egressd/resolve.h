@@ -35,11 +35,14 @@ typedef void (*resolve_fn)(void *arg, const struct domain_address *, size_t n,
     bool last, enum resolve_status);
 
 /*
- * servers is "address[:port],..." or "" for those of the system. NULL, with a
- * reason in *ret_why, when they cannot be used.
+ * servers is "address[:port],..." or "" for those of the system. names are
+ * descriptors of what is to be read in place of /etc/resolv.conf and /etc/hosts,
+ * or -1. NULL, with a reason in *ret_why, when they cannot be used.
  */
-struct resolver *
-resolver_new(struct event_base *, const char *servers, const char **ret_why);
+struct resolver *resolver_new(struct event_base *, const char *servers,
+    const int names[2], const char **ret_why);
+/* As it was made with. */
+const char *resolver_servers(const struct resolver *);
 /* Lookups that are under way end without a word. */
 void resolver_free(struct resolver **);
 /* As resolver_free(), but when all lookups have ended. NULL is accepted. */

@@ -3,9 +3,13 @@
  * What the launcher says has been checked there; it is checked again, since a
  * wrong list must never become an empty one.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <event2/event.h>
+
+#include "common/fdio.h"
 #include "common/log.h"
 #include "common/panic.h"
 #include "egressd/cells.h"
@@ -58,7 +62,7 @@ take_resolver(struct egress *e, const char *value)
 	for (char *c = servers; *c != '\0'; c++)
 		if (*c == '\n')
 			*c = ',';
-	new = resolver_new(e->base, servers, &why);
+	new = resolver_new(e->base, servers, e->names, &why);
 	if (new == NULL) {
 		log_err("the name servers stay as they were: %s", why);
 		return false;
@@ -66,6 +70,32 @@ take_resolver(struct egress *e, const char *value)
 	resolver_retire(&e->resolver);
 	e->resolver = new;
 	return true;
+}
+
+/* Lookups that are under way end with what they have read. */
+void
+setup_names(struct egress *e, const int fds[2])
+{
+	const char *why = "no descriptors";
+	struct resolver *new = NULL;
+
+	if (fds[0] != -1 && fds[1] != -1)
+		new = resolver_new(
+		    e->base, resolver_servers(e->resolver), fds, &why);
+	for (size_t i = 0; i < 2; i++) {
+		int old = new == NULL ? fds[i] : e->names[i];
+
+		fd_close(&old);
+		if (new != NULL)
+			e->names[i] = fds[i];
+	}
+	if (new == NULL) {
+		log_err("names of hosts stay as they were: %s", why);
+		return;
+	}
+	resolver_retire(&e->resolver);
+	e->resolver = new;
+	log_debug("resolv.conf and hosts taken over");
 }
 
 /* Those under way would go half another way: they end. */
@@ -110,6 +140,14 @@ setup_setting(struct egress *e, const char *name, const char *value)
 			log_debug("setting %s taken over", name);
 }
 
+void
+setup_break(struct egress *e, const char *what)
+{
+	log_err("%s: %s: ends to be started anew", what, strerror(errno));
+	e->broken = true;
+	event_base_loopbreak(e->base);
+}
+
 bool
 setup_open(struct egress *e)
 {
@@ -121,7 +159,8 @@ setup_open(struct egress *e)
 		log_err("%s", none);
 		return false;
 	}
-	e->resolver = resolver_new(e->base, "", &why);
+	e->names[0] = e->names[1] = -1;
+	e->resolver = resolver_new(e->base, "", e->names, &why);
 	if (e->resolver == NULL) {
 		log_err("c-ares: %s", why);
 		return false;
@@ -141,6 +180,8 @@ setup_close(struct egress *e)
 	resolver_free(&e->resolver);
 	upstream_free(&e->upstream);
 	own_free(&e->own);
+	fd_close(&e->names[0]);
+	fd_close(&e->names[1]);
 	domain_list_free(&e->allowed);
 	domain_list_free(&e->forbidden);
 }

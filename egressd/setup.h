@@ -12,5 +12,15 @@ bool setup_open(struct egress *);
 void setup_close(struct egress *);
 /* Takes over a setting; a value that is wrong is logged and changes nothing. */
 void setup_setting(struct egress *, const char *name, const char *value);
+/*
+ * Takes over what resolv.conf and hosts hold now; the descriptors become its
+ * own.
+ */
+void setup_names(struct egress *, const int fds[2]);
+/*
+ * Something that is said once could not be taken for want of memory or
+ * descriptors: ends, and the launcher starts it anew and says all again.
+ */
+void setup_break(struct egress *, const char *what);
 
 #endif

@@ -118,20 +118,30 @@ chan_message_max(const struct chan *c)
 	return c->tp == &chan_stream ? LIMIT_FRAME_BYTES : LIMIT_PACKET_BYTES;
 }
 
-/* Ends a chan_finish, or delivers what a hold had left. */
+/* Ends what is to end, or delivers what a hold had left. */
 static void
 chan_kicked(evutil_socket_t fd, short what, void *arg)
 {
 	struct chan *c = arg;
 
 	chan_enter(c);
-	if (c->finishing)
+	if (c->deaf)
+		chan_break(c, "no memory to watch it");
+	else if (c->finishing)
 		chan_break(c,
 		    c->tp->queued(c->t) == 0 ? "finished"
 					     : "the peer does not read");
 	else if (chan_wants(c))
 		c->tp->resume(c->t);
 	chan_leave(c);
+}
+
+void
+chan_resume_later(struct chan *c)
+{
+	static const struct timeval at_once = { 0, 0 };
+
+	event_add(c->kick, &at_once);
 }
 
 static int
@@ -186,14 +196,14 @@ chan_new(struct event_base *base, int fd, enum ipc_dir receives,
 	if (error == 0) {
 		c->kick = event_new(base, -1, 0, chan_kicked, c);
 		c->t = c->kick == NULL ? NULL : c->tp->open(c, base, fd);
-		error = c->t == NULL ? ENOMEM : 0;
+		error =
+		    c->t == NULL || !c->tp->read_on(c->t, true) ? ENOMEM : 0;
 	}
 	if (error != 0) {
 		chan_destroy(c);
 		errno = error;
 		return NULL;
 	}
-	c->tp->read_on(c->t, true);
 	return c;
 }
 
@@ -227,7 +237,7 @@ chan_finish(struct chan *c)
 	if (c->closed || c->finishing)
 		return;
 	c->finishing = true;
-	c->tp->read_on(c->t, false);
+	(void)c->tp->read_on(c->t, false);
 	if (c->mute || c->tp->queued(c->t) == 0)
 		event_active(c->kick, EV_TIMEOUT, 0);
 	else
@@ -299,7 +309,7 @@ chan_hold_reading(struct chan *c, bool hold)
 	c->held = hold;
 	if (c->closed || c->finishing)
 		return;
-	c->tp->read_on(c->t, !hold);
+	c->deaf = !c->tp->read_on(c->t, !hold);
 	if (!hold)
 		event_active(c->kick, EV_TIMEOUT, 0);
 }
@@ -363,6 +373,14 @@ chan_note(struct chan *c, const struct ipc_params *p)
 	if (!chan_begin(c))
 		return CHAN_CLOSED;
 	return chan_push(c, ipc_encode_note(&c->out, p, c->invalid), false);
+}
+
+enum chan_status
+chan_encoded(struct chan *c, const void *bytes, size_t len)
+{
+	if (!chan_begin(c))
+		return CHAN_CLOSED;
+	return chan_push(c, buf_add(&c->out, bytes, len), false);
 }
 
 enum chan_status

@@ -91,6 +91,8 @@ void chan_drain(struct chan *);
 enum chan_status
 chan_request(struct chan *, const struct ipc_params *, uint32_t *ret_seq);
 enum chan_status chan_note(struct chan *, const struct ipc_params *);
+/* A notification that was encoded before, to be the same each time. */
+enum chan_status chan_encoded(struct chan *, const void *, size_t len);
 enum chan_status
 chan_answer(struct chan *, uint32_t seq, const struct ipc_params *);
 /* One JSON document. */

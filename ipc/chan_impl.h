@@ -32,7 +32,8 @@ struct chan_transport {
 	 */
 	bool (*push)(struct transport *, const uint8_t *, size_t, bool now);
 	size_t (*queued)(const struct transport *);
-	void (*read_on)(struct transport *, bool on);
+	/* False when memory ran out: nothing will be heard. */
+	bool (*read_on)(struct transport *, bool on);
 	/* Delivers what was read before a pause. */
 	void (*resume)(struct transport *);
 	/* Delivers all that lies in the socket. NULL for streams. */
@@ -61,6 +62,7 @@ struct chan {
 	bool freed;     /* released when depth is 0 */
 	bool finishing;
 	bool held;
+	bool deaf;    /* it cannot be watched: it is about to be closed */
 	bool mute;    /* the peer takes no more bytes */
 	bool crowded; /* the queue has reached half its limit */
 	char invalid[IPC_REASON_MAX];
@@ -77,6 +79,8 @@ void chan_deliver(struct chan *, uint8_t *bytes, size_t len);
 void chan_break(struct chan *, const char *reason);
 /* Writing failed: what the peer sent before is still to be read. */
 void chan_mute(struct chan *);
+/* Asks for tp->resume when the loop has looked at the others. */
+void chan_resume_later(struct chan *);
 /* Bytes have left the queue. */
 void chan_wrote(struct chan *);
 /* Bound for the next message from this peer. */

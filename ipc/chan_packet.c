@@ -16,6 +16,7 @@
 #include "ipc/chan_impl.h"
 
 #define PACKETS_PER_TURN 32
+#define AGAIN_US         20000
 
 struct packet {
 	STAILQ_ENTRY(packet) link;
@@ -28,6 +29,7 @@ struct transport {
 	int fd;
 	struct event *readable;
 	struct event *writable;
+	struct event *again;
 	STAILQ_HEAD(, packet) queue;
 	size_t queued;
 };
@@ -108,6 +110,20 @@ packet_drain(struct transport *t)
 	packet_read(t, INT_MAX);
 }
 
+/*
+ * Sends on when the socket has room. One that is refused memory looks writable
+ * all the time, and one that cannot be watched says nothing: then by the clock.
+ */
+static bool
+packet_wait(struct transport *t, int error)
+{
+	static const struct timeval later = { .tv_usec = AGAIN_US };
+
+	if (error == EAGAIN && event_add(t->writable, NULL) == 0)
+		return true;
+	return evtimer_add(t->again, &later) == 0;
+}
+
 static void
 packet_writable(evutil_socket_t fd, short what, void *arg)
 {
@@ -125,13 +141,15 @@ packet_writable(evutil_socket_t fd, short what, void *arg)
 		t->queued -= p->len;
 		free(p);
 	}
-	if (rc != 0 && rc != EAGAIN && rc != ENOBUFS) {
+	if (rc == 0 ||
+	    ((rc == EAGAIN || rc == ENOBUFS) && packet_wait(t, rc))) {
+		chan_wrote(c);
+	} else if (rc == EAGAIN || rc == ENOBUFS) {
+		/* The peer shall not wait for what does not come. */
+		chan_break(c, "no memory to wait for room");
+	} else {
 		packet_drop_queue(t);
 		chan_mute(c);
-	} else {
-		if (rc != 0)
-			event_add(t->writable, NULL);
-		chan_wrote(c);
 	}
 	chan_leave(c);
 }
@@ -143,6 +161,8 @@ packet_close(struct transport *t)
 		event_free(t->readable);
 	if (t->writable != NULL)
 		event_free(t->writable);
+	if (t->again != NULL)
+		event_free(t->again);
 	packet_drop_queue(t);
 	free(t);
 }
@@ -164,7 +184,8 @@ packet_open(struct chan *c, struct event_base *base, int fd)
 	t->readable =
 	    event_new(base, fd, EV_READ | EV_PERSIST, packet_readable, t);
 	t->writable = event_new(base, fd, EV_WRITE, packet_writable, t);
-	if (t->readable == NULL || t->writable == NULL) {
+	t->again = evtimer_new(base, packet_writable, t);
+	if (t->readable == NULL || t->writable == NULL || t->again == NULL) {
 		packet_close(t);
 		return NULL;
 	}
@@ -179,18 +200,25 @@ static bool
 packet_push(struct transport *t, const uint8_t *bytes, size_t len, bool now)
 {
 	struct packet *p;
+	int error = EAGAIN;
 
-	if (STAILQ_EMPTY(&t->queue) &&
-	    fd_send_msg(t->fd, bytes, len, NULL, 0) == 0)
-		return true;
+	if (STAILQ_EMPTY(&t->queue)) {
+		error = fd_send_msg(t->fd, bytes, len, NULL, 0);
+		if (error == 0)
+			return true;
+	}
 	p = malloc(sizeof(*p) + len);
 	if (p == NULL)
 		return false;
+	/* If others are queued, they are waited for. */
+	if (STAILQ_EMPTY(&t->queue) && !packet_wait(t, error)) {
+		free(p);
+		return false;
+	}
 	p->len = len;
 	memcpy(p->bytes, bytes, len);
 	STAILQ_INSERT_TAIL(&t->queue, p, link);
 	t->queued += len;
-	event_add(t->writable, NULL);
 	return true;
 }
 
@@ -200,13 +228,13 @@ packet_queued(const struct transport *t)
 	return t->queued;
 }
 
-static void
+static bool
 packet_read_on(struct transport *t, bool on)
 {
 	if (on)
-		event_add(t->readable, NULL);
-	else
-		event_del(t->readable);
+		return event_add(t->readable, NULL) == 0;
+	event_del(t->readable);
+	return true;
 }
 
 /* Nothing is read ahead: the kernel keeps what was not taken. */

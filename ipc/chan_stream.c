@@ -16,7 +16,9 @@
 #include "ipc/chan_impl.h"
 
 #define STREAM_TURN_BYTES (256 << 10)
-#define STREAM_READ_BYTES 2047 /* one less than the memory that buf takes */
+/* Who leaves as much unread in one turn of the loop waits for the next one. */
+#define STREAM_TURN_UNREAD (16 << 10)
+#define STREAM_READ_BYTES  2047 /* one less than the memory that buf takes */
 /* A frame buffer above this is given back after use. */
 #define STREAM_KEEP_BYTES (64 << 10)
 
@@ -76,13 +78,25 @@ stream_has_frame(struct chan *c, size_t at, size_t *ret_len)
 	return have >= FRAME_HEAD + len;
 }
 
-static void
-stream_resume(struct transport *t)
+/* Requests come cheaper than their answers: others are to have their turn. */
+static bool
+stream_has_share(const struct transport *t, size_t before)
+{
+	size_t queued = evbuffer_get_length(t->out);
+
+	return queued < before || queued - before < STREAM_TURN_UNREAD;
+}
+
+/* Delivers whole frames; false: there are more, for the next turn. */
+static bool
+stream_resume_some(struct transport *t)
 {
 	struct chan *c = t->c;
-	size_t at = 0, len;
+	size_t before = evbuffer_get_length(t->out), at = 0, len;
+	bool more;
 
-	while (chan_wants(c) && stream_has_frame(c, at, &len)) {
+	while ((more = chan_wants(c) && stream_has_frame(c, at, &len)) &&
+	    stream_has_share(t, before)) {
 		uint8_t *frame = c->in.data + at + FRAME_HEAD;
 		uint8_t next = frame[len]; /* buf has a byte to spare */
 
@@ -91,6 +105,15 @@ stream_resume(struct transport *t)
 		at += FRAME_HEAD + len;
 	}
 	stream_discard(c, at);
+	if (more)
+		chan_resume_later(c);
+	return !more;
+}
+
+static void
+stream_resume(struct transport *t)
+{
+	(void)stream_resume_some(t);
 }
 
 /* Room for what is missing of the first frame, or for some small ones. */
@@ -129,7 +152,7 @@ stream_receive(struct transport *t)
 	n = recv(c->fd, room, len, 0);
 	if (n > 0) {
 		c->in.len += (size_t)n;
-		stream_resume(t);
+		(void)stream_resume_some(t);
 	} else if (n == 0 || (errno != EAGAIN && errno != EINTR))
 		chan_break(c,
 		    c->in.len > 0 ? "closed by the peer within a message"
@@ -143,8 +166,8 @@ stream_readable(evutil_socket_t fd, short what, void *arg)
 	struct chan *c = t->c;
 
 	chan_enter(c);
-	stream_resume(t); /* what a pause has left */
-	if (chan_wants(c))
+	/* What a pause has left is first. */
+	if (stream_resume_some(t) && chan_wants(c))
 		stream_receive(t);
 	chan_leave(c);
 }
@@ -161,10 +184,13 @@ stream_writable(evutil_socket_t fd, short what, void *arg)
 	chan_enter(c);
 	if (n == -1 || evbuffer_get_length(t->out) == 0)
 		event_del(t->write);
-	if (n == -1)
+	if (n == -1) {
+		/* The peer shall not wait for what does not come. */
+		shutdown(fd, SHUT_WR);
 		chan_mute(c);
-	else
+	} else {
 		chan_wrote(c);
+	}
 	chan_leave(c);
 }
 
@@ -255,13 +281,13 @@ stream_push(struct transport *t, const uint8_t *bytes, size_t len, bool now)
 	return false;
 }
 
-static void
+static bool
 stream_read_on(struct transport *t, bool on)
 {
 	if (on)
-		event_add(t->read, NULL);
-	else
-		event_del(t->read);
+		return event_add(t->read, NULL) == 0;
+	event_del(t->read);
+	return true;
 }
 
 const struct chan_transport chan_stream = {

@@ -14,7 +14,7 @@
 
 /* Raised when a message changes in a way that an older peer mistakes. */
 #define IPC_PROTO_CLIENT 1
-#define IPC_PROTO_WORKER 1
+#define IPC_PROTO_WORKER 2
 
 #define IPC_ID_MAX       64   /* ids, names of programs, templates and steps */
 #define IPC_SMALL_BYTES  4096 /* messages without documents */
@@ -53,6 +53,7 @@ enum ipc_phase {
 };
 
 #define IPC_ADMIN_ONLY 1u
+#define IPC_KEPT       2u /* numbered, and kept until it is acknowledged */
 
 enum msg_kind {
 	MSG_KIND_REQ,

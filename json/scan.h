@@ -47,24 +47,39 @@ json_scan_load(const uint8_t *p)
 	return _mm_loadu_si128((const __m128i *)(const void *)p);
 }
 
-static inline const uint8_t *
-json_scan_plain(const uint8_t *p, const uint8_t *end)
+/* A bit for each byte at which json_scan_plain() stops. */
+static inline unsigned
+json_scan_stops(__m128i v)
 {
 	const __m128i quote = _mm_set1_epi8('"');
 	const __m128i slash = _mm_set1_epi8('\\');
 	const __m128i space = _mm_set1_epi8(0x20);
+	__m128i hit;
+
+	/* Signed: bytes from 0x80 on are below the space too. */
+	hit = _mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, slash));
+	hit = _mm_or_si128(hit, _mm_cmplt_epi8(v, space));
+	return (unsigned)_mm_movemask_epi8(hit);
+}
+
+static inline const uint8_t *
+json_scan_plain(const uint8_t *p, const uint8_t *end)
+{
+	unsigned mask;
+	__m128i v;
 
 	for (; end - p >= 16; p += 16) {
-		__m128i v = json_scan_load(p), hit;
-		unsigned mask;
-
-		/* Signed: bytes from 0x80 on are below the space too. */
-		hit = _mm_or_si128(_mm_cmplt_epi8(v, space),
-		    _mm_or_si128(
-			_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, slash)));
-		mask = (unsigned)_mm_movemask_epi8(hit);
+		mask = json_scan_stops(json_scan_load(p));
 		if (mask != 0)
 			return p + __builtin_ctz(mask);
+	}
+	/* Keys and names are shorter. */
+	if (end - p >= 8) {
+		v = _mm_loadl_epi64((const __m128i *)(const void *)p);
+		mask = json_scan_stops(v) & 0xff;
+		if (mask != 0)
+			return p + __builtin_ctz(mask);
+		p += 8;
 	}
 	return json_scan_plain_portable(p, end);
 }

@@ -35,6 +35,9 @@ struct parser {
 	uint32_t count[JSON_DEPTH_MAX];
 };
 
+/* So little unused room is not given back: it would cost more. */
+#define KEPT_TOKENS 64
+
 /* Objects up to this size are searched for equal keys without allocating. */
 #define SMALL_OBJECT 16
 
@@ -444,6 +447,8 @@ run(struct parser *ps, const uint8_t *bytes, size_t len, size_t max_bytes)
 		state = step(ps, state);
 	if (state == STATE_FAIL)
 		return false;
+	if (ps->cap - doc->ntokens < KEPT_TOKENS)
+		return true;
 	tape = reallocarray(doc->tape, doc->ntokens, sizeof(*tape));
 	if (tape != NULL)
 		doc->tape = tape;

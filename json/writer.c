@@ -3,6 +3,7 @@
 
 #include "common/panic.h"
 #include "json/number.h"
+#include "json/scan.h"
 #include "json/tape_int.h"
 #include "json/text.h"
 #include "json/writer.h"
@@ -137,6 +138,20 @@ json_write_end_array(struct json_writer *w)
 static void
 add_string(struct json_writer *w, const void *bytes, size_t len)
 {
+	const uint8_t *text = bytes;
+	uint8_t *p;
+
+	/* Nearly every text is written as it is. */
+	if (len != 0 && json_scan_plain(text, text + len) == text + len) {
+		p = buf_reserve(w->out, len + 2);
+		if (p == NULL)
+			return;
+		p[0] = '"';
+		memcpy(p + 1, text, len);
+		p[len + 1] = '"';
+		w->out->len += len + 2;
+		return;
+	}
 	buf_add(w->out, "\"", 1);
 	json_text_escape(bytes, len, w->out);
 	buf_add(w->out, "\"", 1);

@@ -32,6 +32,10 @@ static bool check_breach(const struct launch_msg *);
 static bool check_protection(const struct launch_msg *);
 static bool check_ref(const struct launch_msg *);
 static bool check_missing(const struct launch_msg *);
+static bool check_inspect(const struct launch_msg *);
+static bool check_adopt(const struct launch_msg *);
+static bool check_adopt_end(const struct launch_msg *);
+static bool check_kept(const struct launch_msg *);
 
 static const struct launch_row {
 	const char *name;
@@ -108,6 +112,10 @@ static const struct launch_row {
 	    check_ref },
 	[LAUNCH_SECRET_MISSING] = { "SECRET_MISSING",
 	    LINK(LAUNCH_TO_SUPERVISORD), 0, check_missing },
+	[LAUNCH_INSPECT] = { "INSPECT", LINK(LAUNCH_FROM_SUPERVISORD), 1,
+	    check_inspect },
+	[LAUNCH_INSPECTED] = { "INSPECTED", LINK(LAUNCH_TO_SUPERVISORD), 0,
+	    check_no_cell },
 	[LAUNCH_LISTENER] = { "LISTENER", LINK(LAUNCH_FROM_CELL), 1,
 	    check_nothing },
 	[LAUNCH_EGRESS] = { "EGRESS", LINK(LAUNCH_TO_SUPERVISORD), 1,
@@ -118,8 +126,22 @@ static const struct launch_row {
 	    check_no_cell },
 	[LAUNCH_EGRESS_LISTENER] = { "EGRESS_LISTENER", LINK(LAUNCH_TO_EGRESSD),
 	    1, check_nothing },
+	[LAUNCH_EGRESS_NAMES] = { "EGRESS_NAMES", LINK(LAUNCH_TO_EGRESSD), 2,
+	    check_no_cell },
 	[LAUNCH_EGRESS_GONE] = { "EGRESS_GONE", LINK(LAUNCH_TO_EGRESSD), 0,
 	    check_nothing },
+	[LAUNCH_ADOPT] = { "ADOPT", LINK(LAUNCH_TO_SUPERVISORD), 2,
+	    check_adopt },
+	[LAUNCH_ADOPT_END] = { "ADOPT_END", LINK(LAUNCH_TO_SUPERVISORD), 0,
+	    check_adopt_end },
+	[LAUNCH_ADOPTED] = { "ADOPTED", LINK(LAUNCH_FROM_SUPERVISORD), 0,
+	    check_nothing },
+	[LAUNCH_NAME] = { "NAME", LINK(LAUNCH_FROM_SUPERVISORD), 0,
+	    check_worker },
+	[LAUNCH_SECRET_KEPT] = { "SECRET_KEPT", LINK(LAUNCH_TO_SUPERVISORD), 0,
+	    check_kept },
+	[LAUNCH_RESTART] = { "RESTART", LINK(LAUNCH_TO_SUPERVISORD), 0,
+	    check_no_cell },
 };
 
 static const char *const launch_causes[LAUNCH_CAUSE__MAX] = {
@@ -173,14 +195,42 @@ check_limits(const struct launch_limits *l)
 }
 
 static bool
-check_spawn(const struct launch_msg *m)
+is_spawn(const struct launch_spawn *s)
 {
-	const struct launch_spawn *s = &m->u.spawn;
-
 	return check_flags(s->flags) && s->worker_slot < LAUNCH_WORKER_SLOTS &&
 	    s->browser_slot < LAUNCH_BROWSER_SLOTS &&
 	    is_name(s->profile, sizeof(s->profile)) &&
 	    is_name(s->name, sizeof(s->name)) && check_limits(&s->limits);
+}
+
+static bool
+check_spawn(const struct launch_msg *m)
+{
+	return is_spawn(&m->u.spawn);
+}
+
+static bool
+check_adopt(const struct launch_msg *m)
+{
+	const struct launch_adopt *a = &m->u.adopt;
+
+	return is_spawn(&a->spawn) && a->browser < LAUNCH_BROWSER__MAX &&
+	    a->has_worker <= 1 &&
+	    (a->has_worker == 1 || a->spawn.name[0] == '\0');
+}
+
+static bool
+check_adopt_end(const struct launch_msg *m)
+{
+	return m->cell_id == 0 && m->u.adopt_end.count <= LAUNCH_WORKER_SLOTS &&
+	    m->u.adopt_end.inspected <= 1;
+}
+
+static bool
+check_kept(const struct launch_msg *m)
+{
+	return m->cell_id == 0 && m->u.kept.count > 0 &&
+	    m->u.kept.count <= LAUNCH_SECRETS_TOLD;
 }
 
 static bool
@@ -246,6 +296,12 @@ check_missing(const struct launch_msg *m)
 }
 
 static bool
+check_inspect(const struct launch_msg *m)
+{
+	return m->cell_id == 0 && m->u.inspect.what < LAUNCH_INSPECT__MAX;
+}
+
+static bool
 check_setting(const struct launch_msg *m)
 {
 	return m->cell_id == 0 &&
@@ -284,9 +340,9 @@ launch_valid(const struct launch_msg *m, enum launch_link link)
 }
 
 bool
-launch_sandbox_is_tight(const struct launch_sandbox *r)
+launch_sandbox_is_tight(const struct launch_sandbox *r, bool filters)
 {
-	return r->renderers > 0 && r->seccomp_mode == 2 &&
+	return r->renderers > 0 && (r->seccomp_mode == 2 || !filters) &&
 	    r->ns_depth >= LAUNCH_NS_DEPTH && r->no_new_privs == 1;
 }
 

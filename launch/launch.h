@@ -24,8 +24,15 @@
  *                             SECRET_DROP     -
  *                             SECRET_REF      -
  *                             SECRET_GIVE     -
+ *                             INSPECT         connection of a client
+ *                             NAME            -
+ *                             ADOPTED         -
  *   launcher -> supervisord   SETTING         -
  *                             PROTECTION      -
+ *                             ADOPT           worker IPC socket, log pipe
+ *                             SECRET_KEPT     -
+ *                             ADOPT_END       -
+ *                             RESTART         -
  *                             PING            -
  *                             READY           worker IPC socket, log pipe
  *                             SANDBOX         -
@@ -38,6 +45,7 @@
  *                             REAPED          -
  *                             EGRESS          socket towards egressd
  *                             EGRESS_DOWN     -
+ *                             INSPECTED       -
  *   launcher -> cell          START           -
  *                             CHECK           -
  *                             WORKER_START    worker's end of its IPC socket
@@ -55,11 +63,13 @@
  *                             EGRESS_LINK     socket towards supervisord
  *                             EGRESS_LISTENER listening TCP socket
  *                             EGRESS_GONE     -
+ *                             EGRESS_NAMES    copies of resolv.conf and hosts
  *
  * To every SPAWN belongs exactly one REAPED, sent when nothing of the cell is
  * left. READY comes before it unless the start failed. cell_id is chosen by
- * supervisord and never used twice in its life; on links of cells, and for
- * messages that are not about a cell, it is 0.
+ * supervisord and never used twice in its life, nor while the cell lives, which
+ * may be longer; on links of cells, and for messages that are not about a cell,
+ * it is 0.
  *
  * A cell ends with its worker. One with SPAWN_KEEP outlives its workers as long
  * as its browser lives: supervisord is told WORKER_EXITED when a worker is
@@ -87,8 +97,27 @@
  * start of either, EGRESS_LINK the other end to egressd; EGRESS_DOWN says that
  * egressd does not keep running, until there is a new EGRESS.
  *
+ * INSPECT has the store read by a process of its own, which is supervisord's
+ * program and talks to the client from then on; INSPECTED tells its end. There
+ * is one at a time.
+ *
  * PROTECTION tells what the launcher found of one protection, after each start
  * of supervisord, once for each. PING asks supervisord for a PONG.
+ *
+ * When supervisord ends and was not to, cells that are up live on. The next one
+ * is told of each by ADOPT, with what was last known of it and the descriptors
+ * its predecessor had; what happened to the cell in between, WORKER_EXITED,
+ * BROWSER_EXITED or LIMIT, follows its ADOPT. ADOPT stands for SPAWN and READY:
+ * one REAPED belongs to it. A cell that was reaped in between is not offered.
+ * SECRET_KEPT names the runs whose secrets are still there. ADOPT_END says how
+ * many ADOPT there were, none at a first start, and whether what an earlier
+ * INSPECT has begun goes on; before these three comes PROTECTION only. supervisord answers each ADOPT with ADOPTED or KILL within
+ * LAUNCH_ADOPT_MS of its start, else the cell is killed. NAME says for which run
+ * the worker of a cell now works, since that was not known at its start.
+ *
+ * RESTART asks supervisord to end with the status LAUNCH_EXIT_RESTART, once what
+ * it has acknowledged is written: it is started again at once, and cells live
+ * on. It may end so by itself, too.
  */
 #ifndef LAUNCH_LAUNCH_H
 #define LAUNCH_LAUNCH_H
@@ -101,13 +130,15 @@
 
 /*
  * The statuses supervisord ends with when its state directory cannot be used,
- * or the system allows it too little: another start would find the same.
+ * or the system allows it too little: another start would find the same; and
+ * the one that asks for another start, at once.
  */
 #define LAUNCH_EXIT_SYSTEM   71
 #define LAUNCH_EXIT_STORE    74
+#define LAUNCH_EXIT_RESTART  75
 
 #define LAUNCH_MAGIC         0x6274736bU
-#define LAUNCH_VERSION       4
+#define LAUNCH_VERSION       6U
 #define LAUNCH_MAX_FDS       2
 #define LAUNCH_PROFILE_BYTES 64
 #define LAUNCH_PATH_BYTES    128
@@ -117,10 +148,14 @@
 #define LAUNCH_REASON_BYTES  256
 #define LAUNCH_WORKER_SLOTS  24
 #define LAUNCH_BROWSER_SLOTS 32
-#define LAUNCH_SETTLE_MS     1000
+#define LAUNCH_SETTLE_MS     5000
 #define LAUNCH_SECRETS_MAX   256 /* runs whose secrets are kept at a time */
+#define LAUNCH_SECRETS_TOLD  64  /* of those, in one SECRET_KEPT */
+#define LAUNCH_ADOPT_MS      10000
 
-/* Order of the descriptors of READY; WORKER_READY has the first only. */
+/*
+ * Order of the descriptors of READY and ADOPT; WORKER_READY has the first only.
+ */
 enum {
 	LAUNCH_FD_IPC,
 	LAUNCH_FD_LOG
@@ -165,6 +200,15 @@ enum launch_type {
 	LAUNCH_PROTECTION,
 	LAUNCH_PING,
 	LAUNCH_PONG,
+	LAUNCH_INSPECT,
+	LAUNCH_INSPECTED,
+	LAUNCH_ADOPT,
+	LAUNCH_ADOPT_END,
+	LAUNCH_ADOPTED,
+	LAUNCH_NAME,
+	LAUNCH_SECRET_KEPT,
+	LAUNCH_RESTART,
+	LAUNCH_EGRESS_NAMES,
 	LAUNCH__MAX
 };
 
@@ -227,7 +271,6 @@ enum launch_over {
 
 struct launch_spawn {
 	struct ulid session;
-	struct ulid policy;    /* of the network namespace; not used yet */
 	uint16_t worker_slot;  /* < LAUNCH_WORKER_SLOTS */
 	uint16_t browser_slot; /* < LAUNCH_BROWSER_SLOTS */
 	uint32_t flags;
@@ -285,9 +328,29 @@ struct launch_usage {
 	uint32_t pad;
 };
 
-/* The next worker of a kept cell. */
+/* The next worker of a kept cell, or what the one it has is called from now. */
 struct launch_worker {
 	char name[LAUNCH_NAME_BYTES]; /* of its run, for log lines; or "" */
+};
+
+/* A cell whose supervisord has ended, as far as it is known. */
+struct launch_adopt {
+	struct launch_spawn spawn; /* as ordered; name: its worker's, or "" */
+	uint32_t browser;          /* enum launch_browser */
+	uint32_t has_worker; /* 0: none since before; its socket is /dev/null */
+	struct launch_sandbox sandbox; /* as told last; renderers 0: never */
+	struct launch_usage usage;     /* as told last */
+};
+
+struct launch_adopt_end {
+	uint32_t count;     /* of ADOPT */
+	uint32_t inspected; /* 1: the store is being read, INSPECTED follows */
+};
+
+struct launch_kept {
+	uint32_t count; /* <= LAUNCH_SECRETS_TOLD, > 0 */
+	uint32_t pad;
+	struct ulid runs[LAUNCH_SECRETS_TOLD];
 };
 
 struct launch_profile {
@@ -337,6 +400,16 @@ struct launch_setting {
 	char value[LAUNCH_VALUE_BYTES];
 };
 
+enum launch_inspection {
+	LAUNCH_INSPECT_CHECK,  /* looks at all of it */
+	LAUNCH_INSPECT_BACKUP, /* copies all of it */
+	LAUNCH_INSPECT__MAX
+};
+
+struct launch_inspect {
+	uint32_t what; /* enum launch_inspection */
+};
+
 /* What there is of a protection, of model/protections.h. */
 struct launch_protection {
 	uint32_t which;  /* enum protection */
@@ -368,6 +441,10 @@ struct launch_msg {
 		struct launch_breach breach;
 		struct launch_usage usage;
 		struct launch_protection protection;
+		struct launch_inspect inspect;
+		struct launch_adopt adopt;
+		struct launch_adopt_end adopt_end;
+		struct launch_kept kept;
 		uint8_t room[1056];
 	} u;
 };
@@ -375,10 +452,11 @@ struct launch_msg {
 /* Zeroes the message and fills in its head. */
 void launch_msg_init(struct launch_msg *, enum launch_type, uint32_t cell_id);
 /*
- * Whether there are renderers and all are confined: a system call filter, no
- * new privileges, a PID namespace of the browser's own below the cell's.
+ * Whether there are renderers and all are confined: no new privileges, a PID
+ * namespace of the browser's own below the cell's and, unless the kernel has
+ * none and that is waived, a filter of system calls.
  */
-bool launch_sandbox_is_tight(const struct launch_sandbox *);
+bool launch_sandbox_is_tight(const struct launch_sandbox *, bool filters);
 /*
  * Sends one message; fds has as many entries as its type carries (NULL for
  * none), they stay open. The message must be valid, else it is our own bug.

@@ -19,6 +19,12 @@ cell_log(const char *name, uint32_t id, const char *what, int error)
 	    (unsigned int)id, what, strerror(error));
 }
 
+bool
+cell_is_kept(const struct cell *c)
+{
+	return (c->spawn.flags & SPAWN_KEEP) != 0;
+}
+
 void
 cell_free(struct cell **cell)
 {
@@ -53,16 +59,47 @@ static void
 cell_break(struct cell *c, int error)
 {
 	if (error != EPIPE)
-		cell_log(c->name, c->id, "broken link", error);
+		cell_log(c->spawn.name, c->id, "broken link", error);
 	event_del(c->on_sock);
 	pidfd_send_signal(c->run.pidfd, SIGKILL, NULL, 0);
 }
 
+/* What is to be told to the supervisord that goes on with it. */
 static void
+cell_note(struct cell *c, const struct launch_msg *m)
+{
+	unsigned int untold = 0;
+
+	switch (m->type) {
+	case LAUNCH_SANDBOX:
+		c->sandbox = m->u.sandbox;
+		break;
+	case LAUNCH_USAGE:
+		c->usage = m->u.usage;
+		break;
+	case LAUNCH_LIMIT:
+		c->breach = m->u.breach;
+		untold = UNTOLD_LIMIT;
+		break;
+	case LAUNCH_WORKER_EXITED:
+		untold = UNTOLD_WORKER_EXITED;
+		break;
+	case LAUNCH_BROWSER_EXITED:
+		untold = UNTOLD_BROWSER_EXITED;
+		break;
+	default:
+		break;
+	}
+	if (c->hold != CELL_OWNED)
+		c->untold |= untold;
+}
+
+void
 cell_say(struct cell *c, struct launch_msg *m, const int *fds)
 {
 	m->cell_id = c->id;
-	if (!c->orphan)
+	cell_note(c, m);
+	if (!c->orphan && c->hold != CELL_LEFT)
 		c->owner->cb->send(c->owner->cb->arg, m, fds);
 }
 
@@ -113,7 +150,7 @@ cell_take(struct cell *c, struct launch_msg *m, int fd)
 	case LAUNCH_WORKER_EXITED:
 		c->worker_ended = true;
 		c->worker_status = m->u.exited.status;
-		if (c->keep)
+		if (cell_is_kept(c))
 			cell_say(c, m, NULL);
 		break;
 	case LAUNCH_LIMIT:
@@ -170,7 +207,7 @@ cell_say_reaped(struct cell *c, int status)
 
 	launch_msg_init(&m, LAUNCH_REAPED, c->id);
 	r->status = status;
-	if (c->worker_ended && !c->keep) {
+	if (c->worker_ended && !cell_is_kept(c)) {
 		r->cause = LAUNCH_WORKER_ENDED;
 		r->status = c->worker_status;
 	} else if (c->killed) {
@@ -185,7 +222,7 @@ cell_say_reaped(struct cell *c, int status)
 		    c->failed.stage[0] == '\0' ? "died at its start"
 					       : c->failed.stage,
 		    sizeof(r->stage));
-		cell_log(c->name, c->id, r->stage, r->error);
+		cell_log(c->spawn.name, c->id, r->stage, r->error);
 	} else {
 		r->cause = LAUNCH_CELL_DIED;
 	}
@@ -219,7 +256,9 @@ cell_next_worker(struct cell *c, const struct launch_worker *worker)
 	fd_close(&c->run.ipc);
 	c->run.ipc = ipc;
 	c->worker_ended = false;
-	strlcpy(c->name, worker->name, sizeof(c->name));
+	c->untold &= ~(unsigned int)UNTOLD_WORKER_EXITED;
+	memset(&c->usage, 0, sizeof(c->usage));
+	strlcpy(c->spawn.name, worker->name, sizeof(c->spawn.name));
 	launch_msg_init(&m, LAUNCH_WORKER_READY, c->id);
 	cell_say(c, &m, &c->run.ipc);
 }

@@ -76,7 +76,7 @@ cell_on_exit(evutil_socket_t fd, short what, void *arg)
 	LIST_REMOVE(c, link);
 	t->count--;
 	if (c->forget)
-		cells_remove_profile(t, c->profile);
+		cells_remove_profile(t, c->spawn.profile);
 	t->cb->gone(t->cb->arg, c->id);
 	cell_say_reaped(c, status);
 	cell_free(&c);
@@ -89,7 +89,7 @@ cells_find_profile(struct cells *t, const char *profile)
 	struct cell *c;
 
 	LIST_FOREACH(c, &t->list, link)
-		if (strcmp(c->profile, profile) == 0)
+		if (strcmp(c->spawn.profile, profile) == 0)
 			return c;
 	return NULL;
 }
@@ -103,9 +103,9 @@ cells_slot_taken(struct cells *t, const struct launch_spawn *s)
 	if (s->profile[0] != '\0' && cells_find_profile(t, s->profile) != NULL)
 		return true;
 	LIST_FOREACH(c, &t->list, link)
-		if (c->worker_slot == s->worker_slot ||
-		    ((s->flags & SPAWN_BROWSER) != 0 &&
-			c->browser_slot == s->browser_slot))
+		if (c->spawn.worker_slot == s->worker_slot ||
+		    ((s->flags & c->spawn.flags & SPAWN_BROWSER) != 0 &&
+			c->spawn.browser_slot == s->browser_slot))
 			return true;
 	return false;
 }
@@ -120,13 +120,7 @@ cell_new(struct cells *t, const struct launch_msg *m)
 	c->magic = CELL_MAGIC;
 	c->owner = t;
 	c->id = m->cell_id;
-	strlcpy(c->name, m->u.spawn.name, sizeof(c->name));
-	strlcpy(c->profile, m->u.spawn.profile, sizeof(c->profile));
-	c->keep = (m->u.spawn.flags & SPAWN_KEEP) != 0;
-	c->worker_slot = m->u.spawn.worker_slot;
-	c->browser_slot = m->u.spawn.flags & SPAWN_BROWSER
-	    ? m->u.spawn.browser_slot
-	    : NO_SLOT;
+	c->spawn = m->u.spawn;
 	c->run.pidfd = c->run.sock = c->run.ipc = c->run.log = -1;
 	c->run.group.dir = -1;
 	c->listener = -1;
@@ -153,6 +147,18 @@ cell_watch(struct cell *c)
 	return 0;
 }
 
+int
+cells_add(struct cells *t, struct cell *c)
+{
+	int error = cell_watch(c);
+
+	if (error != 0)
+		return error;
+	LIST_INSERT_HEAD(&t->list, c, link);
+	t->count++;
+	return 0;
+}
+
 static int
 cells_spawn(struct cells *t, const struct launch_msg *m)
 {
@@ -172,16 +178,13 @@ cells_spawn(struct cells *t, const struct launch_msg *m)
 	    : spawn_cell(t->env, m->cell_id, &m->u.spawn, &c->run, &stage);
 	if (error == 0) {
 		stage = "watch the cell";
-		error = cell_watch(c);
+		error = cells_add(t, c);
 	}
 	if (error != 0) {
 		cell_free(&c);
 		cells_send_failed(t, m, error, stage);
 		t->cb->reaped(t->cb->arg);
-		return 0;
 	}
-	LIST_INSERT_HEAD(&t->list, c, link);
-	t->count++;
 	return 0;
 }
 
@@ -194,10 +197,16 @@ cells_obey_about(struct cells *t, const struct launch_msg *m)
 		return 0;
 	switch (m->type) {
 	case LAUNCH_KILL:
+		c->hold = CELL_OWNED;
 		cell_kill(c);
 		return 0;
+	case LAUNCH_ADOPTED:
+		return cell_adopted(c);
+	case LAUNCH_NAME:
+		strlcpy(c->spawn.name, m->u.worker.name, sizeof(c->spawn.name));
+		return 0;
 	case LAUNCH_WORKER:
-		if (!c->keep || !c->worker_ended)
+		if (!cell_is_kept(c) || !c->worker_ended)
 			return EPROTO;
 		cell_next_worker(c, &m->u.worker);
 		return 0;
@@ -234,6 +243,8 @@ cells_obey(struct cells *t, const struct launch_msg *m)
 	case LAUNCH_CHECK:
 	case LAUNCH_WORKER:
 	case LAUNCH_KILL_WORKER:
+	case LAUNCH_NAME:
+	case LAUNCH_ADOPTED:
 		return cells_obey_about(t, m);
 	case LAUNCH_FORGET:
 		cells_forget(t, m->u.profile.name);
@@ -267,6 +278,7 @@ cells_kill_all(struct cells *t)
 	struct cell *c;
 
 	kept_clear(t->kept);
+	event_del(t->on_adopt);
 	LIST_FOREACH(c, &t->list, link) {
 		c->orphan = true;
 		cell_kill(c);
@@ -326,7 +338,8 @@ cells_new(struct event_base *base, const struct spawn_env *env,
 	t->cb = cb;
 	LIST_INIT(&t->list);
 	t->kept = kept_new();
-	if (t->kept == NULL || !cells_watch_groups(t))
+	t->on_adopt = evtimer_new(base, cells_on_adopt, t);
+	if (t->kept == NULL || t->on_adopt == NULL || !cells_watch_groups(t))
 		cells_free(&t);
 	return t;
 }
@@ -343,5 +356,7 @@ cells_free(struct cells **cells)
 	kept_free(&t->kept);
 	if (t->on_groups != NULL)
 		event_free(t->on_groups);
+	if (t->on_adopt != NULL)
+		event_free(t->on_adopt);
 	free(t);
 }

@@ -4,6 +4,7 @@
 
 #include <event2/event.h>
 
+#include "launcher/carry.h"
 #include "launcher/spawn.h"
 
 struct cells;
@@ -41,6 +42,22 @@ void cells_feed(struct cells *, uint32_t cell_id, int fd);
  * for them are gone.
  */
 void cells_kill_all(struct cells *);
+/*
+ * Their supervisord has ended: keeps those that are up, without telling anybody
+ * of them, and kills the others, whose ends are reported to nobody.
+ */
+void cells_leave(struct cells *);
+/* How many are still being killed since, or since cells_kill_all(). */
+size_t cells_dying(const struct cells *);
+/*
+ * Offers those that are left to the next supervisord, and kills what it has not
+ * taken within LAUNCH_ADOPT_MS. Returns how many were offered.
+ */
+uint32_t cells_offer(struct cells *);
+/* For the program that follows this one; and what one before has left. */
+void cells_carry(const struct cells *, struct carry *);
+/* 0 or an errno value. */
+int cells_restore(struct cells *, const struct carry *);
 /* Calls back with the listener of each cell that has one. */
 void cells_tell_listeners(struct cells *);
 size_t cells_count(const struct cells *);

@@ -18,6 +18,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "common/cgroup.h"
 #include "common/clock.h"
 #include "common/fdio.h"
 #include "launcher/cgroups.h"
@@ -25,24 +26,8 @@
 #define SERVICE    "service" /* where the launcher itself goes */
 #define PREFIX     "cell-"
 #define FILE_BYTES 4096
-#define INFO_BYTES 262144
+#define NAMES_MAX  64   /* tried for one */
 #define EMPTY_MS   5000 /* for what a former life left to be gone */
-
-static bool
-file_read(int dir, const char *name, char *buf, size_t size)
-{
-	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
-	size_t len = 0;
-	ssize_t n = 0;
-
-	if (fd == -1)
-		return false;
-	while (len < size - 1 && (n = read(fd, buf + len, size - 1 - len)) > 0)
-		len += (size_t)n;
-	close(fd);
-	buf[len] = '\0';
-	return n != -1;
-}
 
 static int
 file_write(int dir, const char *name, const char *text)
@@ -63,100 +48,6 @@ file_write_number(int dir, const char *name, uint64_t number)
 
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)number);
 	return file_write(dir, name, text);
-}
-
-/* Which group this is. */
-
-bool
-cgroups_own(const char *text, char *ret_path, size_t size)
-{
-	size_t len;
-
-	while (strncmp(text, "0::/", 4) != 0) {
-		text = strchr(text, '\n');
-		if (text == NULL)
-			return false;
-		text++;
-	}
-	text += 3;
-	len = strcspn(text, "\n");
-	if (len >= size || text[len] != '\n')
-		return false;
-	memcpy(ret_path, text, len);
-	ret_path[len] = '\0';
-	return true;
-}
-
-/* Words 4 and 5 are the root of the mount and its place. */
-static bool
-mount_line(char *line, char *ret_point, char *ret_root, size_t size)
-{
-	char *word, *rest = line, *words[5];
-
-	if (strstr(line, " - cgroup2 ") == NULL)
-		return false;
-	for (size_t i = 0; i < 5; i++) {
-		word = strsep(&rest, " ");
-		if (word == NULL)
-			return false;
-		words[i] = word;
-	}
-	return strlcpy(ret_root, words[3], size) < size &&
-	    strlcpy(ret_point, words[4], size) < size;
-}
-
-bool
-cgroups_mount(const char *text, char *ret_point, char *ret_root, size_t size)
-{
-	char line[2 * PATH_MAX];
-	size_t len;
-
-	for (; *text != '\0'; text += len + (text[len] == '\n')) {
-		len = strcspn(text, "\n");
-		if (len >= sizeof(line))
-			continue;
-		memcpy(line, text, len);
-		line[len] = '\0';
-		if (mount_line(line, ret_point, ret_root, size))
-			return true;
-	}
-	return false;
-}
-
-uint64_t
-cgroups_number(const char *text, const char *key)
-{
-	size_t len = strlen(key);
-
-	while (text != NULL && *text != '\0') {
-		if (strncmp(text, key, len) == 0 && text[len] == ' ')
-			return strtoull(text + len + 1, NULL, 10);
-		text = strchr(text, '\n');
-		if (text != NULL)
-			text++;
-	}
-	return 0;
-}
-
-/* The directory of this process's group, or -1. */
-static int
-own_open(void)
-{
-	static char text[INFO_BYTES];
-	char own[PATH_MAX], point[PATH_MAX], root[PATH_MAX];
-	char path[2 * PATH_MAX];
-	size_t skip;
-
-	if (!file_read(AT_FDCWD, "/proc/self/cgroup", text, sizeof(text)) ||
-	    !cgroups_own(text, own, sizeof(own)) ||
-	    !file_read(AT_FDCWD, "/proc/self/mountinfo", text, sizeof(text)) ||
-	    !cgroups_mount(text, point, root, sizeof(point)))
-		return -1;
-	skip = strcmp(root, "/") == 0 ? 0 : strlen(root);
-	if (strncmp(own, root, skip) != 0)
-		return -1;
-	snprintf(path, sizeof(path), "%s%s", point, own + skip);
-	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 /* Whether it may be used. */
@@ -198,11 +89,11 @@ own_refusal(int dir)
 		return "it is the root of all groups";
 	if (has_xattr(dir, "invocation_id") && !has_xattr(dir, "delegate"))
 		return "its unit has no Delegate=memory pids";
-	if (!file_read(dir, "cgroup.controllers", text, sizeof(text)) ||
+	if (!cgroup_read(dir, "cgroup.controllers", text, sizeof(text)) ||
 	    !has_word(text, "memory") || !has_word(text, "pids"))
 		return "it has no controllers for memory and processes";
 	snprintf(self, sizeof(self), "%d\n", (int)getpid());
-	if (!file_read(dir, "cgroup.procs", text, sizeof(text)) ||
+	if (!cgroup_read(dir, "cgroup.procs", text, sizeof(text)) ||
 	    strcmp(text, self) != 0)
 		return "other processes are in it";
 	return NULL;
@@ -215,8 +106,8 @@ cgroup_is_empty(int dir)
 {
 	char text[FILE_BYTES];
 
-	return !file_read(dir, "cgroup.events", text, sizeof(text)) ||
-	    cgroups_number(text, "populated") == 0;
+	return !cgroup_read(dir, "cgroup.events", text, sizeof(text)) ||
+	    cgroup_number(text, "populated") == 0;
 }
 
 /* The kernel wakes who polls the file of events. */
@@ -234,14 +125,24 @@ cgroup_wait_empty(int dir)
 	fd_close(&p.fd);
 }
 
-static void
-cgroup_sweep(int dir, const char *name)
+/* The group as it is dying, or -1. */
+static int
+cgroup_kill(int dir, const char *name)
 {
 	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
+	if (fd != -1)
+		file_write(fd, "cgroup.kill", "1");
+	return fd;
+}
+
+static void
+cgroup_sweep(int dir, const char *name)
+{
+	int fd = cgroup_kill(dir, name);
+
 	if (fd == -1)
 		return;
-	file_write(fd, "cgroup.kill", "1");
 	cgroup_wait_empty(fd);
 	close(fd);
 	unlinkat(dir, name, AT_REMOVEDIR);
@@ -286,7 +187,7 @@ cgroups_settle(int dir)
 bool
 cgroups_open(struct cgroups *g, char ret_why[GROUP_WHY_BYTES])
 {
-	int dir = own_open(), error;
+	int dir = cgroup_open_own(), error;
 	const char *why = own_refusal(dir);
 
 	g->dir = g->changes = -1;
@@ -354,6 +255,31 @@ cgroup_watch(const struct cgroups *g, int dir)
 	return 0;
 }
 
+/*
+ * What is left under a name is ended. While somebody is in it, it is in the
+ * way: then another name does.
+ */
+static int
+cgroup_make_dir(int dir, uint32_t id, char ret_name[GROUP_NAME_BYTES])
+{
+	char name[GROUP_NAME_BYTES];
+	int fd;
+
+	snprintf(name, sizeof(name), PREFIX "%u", (unsigned int)id);
+	for (unsigned int i = 1; mkdirat(dir, name, 0755) == -1; i++) {
+		if (errno != EEXIST || i > NAMES_MAX)
+			return errno;
+		if (unlinkat(dir, name, AT_REMOVEDIR) == 0)
+			continue;
+		fd = cgroup_kill(dir, name);
+		fd_close(&fd);
+		snprintf(
+		    name, sizeof(name), PREFIX "%u.%u", (unsigned int)id, i);
+	}
+	strlcpy(ret_name, name, GROUP_NAME_BYTES);
+	return 0;
+}
+
 int
 cgroup_make(struct cgroups *g, uint32_t id, const struct launch_limits *limits,
     struct cgroup *ret_group)
@@ -365,9 +291,9 @@ cgroup_make(struct cgroups *g, uint32_t id, const struct launch_limits *limits,
 		*ret_group = one;
 		return 0;
 	}
-	snprintf(one.name, sizeof(one.name), PREFIX "%u", (unsigned int)id);
-	if (mkdirat(g->dir, one.name, 0755) == -1)
-		return errno;
+	error = cgroup_make_dir(g->dir, id, one.name);
+	if (error != 0)
+		return error;
 	one.dir = openat(g->dir, one.name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	error = one.dir == -1 ? errno : cgroup_limit(one.dir, limits);
 	if (error == 0)
@@ -387,14 +313,14 @@ cgroup_breach(const struct cgroup *one, struct launch_breach *ret_breach)
 
 	if (one->dir == -1)
 		return false;
-	if (file_read(one->dir, "memory.events", text, sizeof(text)) &&
-	    cgroups_number(text, "oom_kill") > 0) {
+	if (cgroup_read(one->dir, "memory.events", text, sizeof(text)) &&
+	    cgroup_number(text, "oom_kill") > 0) {
 		*ret_breach = (struct launch_breach){ LAUNCH_OVER_MEMORY, 0,
 			l->memory, l->memory };
 		return true;
 	}
-	if (file_read(one->dir, "pids.events", text, sizeof(text)) &&
-	    cgroups_number(text, "max") > 0) {
+	if (cgroup_read(one->dir, "pids.events", text, sizeof(text)) &&
+	    cgroup_number(text, "max") > 0) {
 		*ret_breach = (struct launch_breach){ LAUNCH_OVER_PROCESSES, 0,
 			l->processes, l->processes };
 		return true;

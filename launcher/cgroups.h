@@ -44,13 +44,4 @@ bool cgroup_breach(const struct cgroup *, struct launch_breach *ret_breach);
 /* Its processes were waited for. */
 void cgroup_remove(struct cgroups *, struct cgroup *);
 
-/* Parts, for tests. */
-
-/* Of the text of /proc/PID/cgroup: the path in version 2. */
-bool cgroups_own(const char *text, char *ret_path, size_t size);
-/* Of the text of /proc/PID/mountinfo: where version 2 is mounted, and what. */
-bool cgroups_mount(const char *text, char *ret_point, char *ret_root, size_t);
-/* The number behind the key of a line "key number"; 0 when there is none. */
-uint64_t cgroups_number(const char *text, const char *key);
-
 #endif

@@ -7,14 +7,15 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/log.h"
 #include "launcher/dirs.h"
+#include "launcher/lock.h"
 
 #define GIVE_DEPTH_MAX 8
 
@@ -51,27 +52,29 @@ say(int exit_code, const char *what, const char *path, const char *advice)
 static int
 take_lock(int dirfd, const char *path, const char *what, int *ret_fd)
 {
-	int fd;
+	char who[LOCK_WHO_BYTES], whole[PATH_MAX + 32];
+	int fd, error;
 
 	fd = openat(
 	    dirfd, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd == -1)
 		return say(
 		    EXIT_CANNOT_USE, "cannot open the lock of", path, "");
-	if (flock(fd, LOCK_EX | LOCK_NB) == -1) {
-		if (errno == EWOULDBLOCK) {
-			log_err("another browsertaskd uses the %s directory "
-				"%s: stop it, or name another one with %s",
-			    what, path,
-			    strcmp(what, "state") == 0 ? "-s" : "-r");
-			close(fd);
-			return EXIT_OTHER_RUNS;
-		}
-		close(fd);
-		return say(EXIT_CANNOT_USE, "cannot lock", path, "");
+	snprintf(whole, sizeof(whole), "the %s directory %s", what, path);
+	error = lock_take(fd, whole, who);
+	if (error == 0) {
+		*ret_fd = fd;
+		return 0;
 	}
-	*ret_fd = fd;
-	return 0;
+	close(fd);
+	if (error == EWOULDBLOCK) {
+		log_err("another browsertaskd uses %s: stop it, or name "
+			"another one with %s; it is %s",
+		    whole, strcmp(what, "state") == 0 ? "-s" : "-r", who);
+		return EXIT_OTHER_RUNS;
+	}
+	errno = error;
+	return say(EXIT_CANNOT_USE, "cannot lock", path, "");
 }
 
 /* An entry of that type which this very user made. */
@@ -289,7 +292,7 @@ give_below(int dirfd, uid_t from, uid_t to, int depth)
 }
 
 int
-dirs_give(struct dirs *d, uid_t uid)
+dirs_give(const struct dirs *d, uid_t uid)
 {
 	/* What supervisord makes; all else stays whose it is. */
 	static const char *const names[] = { "store", "artifacts", "incoming",
@@ -306,4 +309,18 @@ dirs_give(struct dirs *d, uid_t uid)
 		return 0;
 	errno = error;
 	return say(EXIT_CANNOT_USE, "cannot give to supervisord", d->state, "");
+}
+
+int
+dirs_give_again(const struct dirs *d, uid_t uid)
+{
+	struct dirs now = *d;
+	struct stat st;
+
+	if (fstat(d->state_fd, &st) == -1)
+		return say(EXIT_CANNOT_USE, "cannot look at", d->state, "");
+	if (st.st_uid == uid)
+		return 0;
+	now.owner = st.st_uid;
+	return dirs_give(&now, uid);
 }

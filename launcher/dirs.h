@@ -29,6 +29,11 @@ int dirs_open(struct dirs *, const struct options *);
  * block of uids, and so supervisord's, may be another one than last time.
  * Profiles and the lock stay root's. Returns as dirs_open().
  */
-int dirs_give(struct dirs *, uid_t uid);
+int dirs_give(const struct dirs *, uid_t uid);
+/*
+ * The same, of a service that runs: systemd gives a StateDirectory= to root again
+ * at each of the unit's commands, and supervisord, started anew, must open it.
+ */
+int dirs_give_again(const struct dirs *, uid_t uid);
 
 #endif

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -19,13 +18,14 @@
 #include "common/clock.h"
 #include "common/fdio.h"
 #include "common/log.h"
+#include "launcher/child.h"
 #include "launcher/clone.h"
 #include "launcher/damping.h"
 #include "launcher/egress.h"
+#include "launcher/names.h"
 #include "launcher/uidblock.h"
 
-#define REST_S       30 /* when it ends too often */
-#define EXIT_NO_EXEC 127
+#define REST_S 30 /* when it ends too often */
 
 /* The settings that are its matter. */
 static const char *const settings_told[] = { "debug", "resolver",
@@ -36,61 +36,33 @@ struct egress {
 	const struct spawn_env *env;
 	const struct options *options;
 	const struct egress_callbacks *cb;
-	pid_t pid; /* 0: not running */
-	int pidfd;
-	int sock; /* -1: link broken or not running */
-	struct event *on_sock;
-	struct event *on_pidfd;
+	struct child child;
 	struct event *on_due; /* the time of the next start */
 	bool stopping;
 	bool connected; /* supervisord is there to be told */
 	struct damping damping;
+	struct names *names; /* NULL: changes are not seen */
 };
-
-static void
-link_close(struct egress *e)
-{
-	if (e->on_sock != NULL)
-		event_free(e->on_sock);
-	e->on_sock = NULL;
-	fd_close(&e->sock);
-}
 
 static void
 process_kill(struct egress *e)
 {
-	link_close(e);
-	if (e->pid != 0)
-		pidfd_send_signal(e->pidfd, SIGKILL, NULL, 0);
-}
-
-/* It was waited for. */
-static void
-process_forget(struct egress *e)
-{
-	link_close(e);
-	if (e->on_pidfd != NULL)
-		event_free(e->on_pidfd);
-	e->on_pidfd = NULL;
-	fd_close(&e->pidfd);
-	e->pid = 0;
+	child_unlink(&e->child);
+	child_signal(&e->child, SIGKILL);
 }
 
 /* It has nothing to say: what arrives is an end or a mistake. */
 static void
-on_sock(evutil_socket_t fd, short what, void *arg)
+on_readable(void *arg)
 {
 	process_kill(arg);
 }
 
 static void
-on_exit_of_it(evutil_socket_t fd, short what, void *arg)
+on_end(void *arg, int status)
 {
 	struct egress *e = arg;
-	int status;
 
-	if (waitpid(e->pid, &status, WNOHANG) != e->pid)
-		return;
 	if (e->stopping)
 		log_debug("egressd has ended");
 	else if (WIFSIGNALED(status))
@@ -98,7 +70,7 @@ on_exit_of_it(evutil_socket_t fd, short what, void *arg)
 		    strsignal(WTERMSIG(status)));
 	else
 		log_err("egressd ended with status %d", WEXITSTATUS(status));
-	process_forget(e);
+	child_forget(&e->child);
 	egress_start(e);
 }
 
@@ -107,9 +79,9 @@ egress_send(struct egress *e, const struct launch_msg *m, const int *fd)
 {
 	int error;
 
-	if (e->sock == -1)
+	if (e->child.sock == -1)
 		return;
-	error = launch_send(e->sock, LAUNCH_TO_EGRESSD, m, fd);
+	error = launch_send(e->child.sock, LAUNCH_TO_EGRESSD, m, fd);
 	if (error == 0)
 		return;
 	/* A full socket: hundreds of messages unread, it hangs. */
@@ -120,8 +92,9 @@ egress_send(struct egress *e, const struct launch_msg *m, const int *fd)
 
 /* From clone to exec; returns only on failure. */
 static int
-child_become(struct egress *e, int link)
+become(void *arg, int link)
 {
+	struct egress *e = arg;
 	uid_t uid = e->env->uid_base + UID_EGRESSD;
 	const char *argv[5] = { "egressd" };
 	size_t n = 1;
@@ -158,44 +131,6 @@ child_become(struct egress *e, int link)
 	return clone_become(program, argv, environment);
 }
 
-static int
-watch(struct egress *e)
-{
-	e->on_sock =
-	    event_new(e->base, e->sock, EV_READ | EV_PERSIST, on_sock, e);
-	e->on_pidfd = event_new(
-	    e->base, e->pidfd, EV_READ | EV_PERSIST, on_exit_of_it, e);
-	if (e->on_sock == NULL || e->on_pidfd == NULL ||
-	    event_add(e->on_sock, NULL) == -1 ||
-	    event_add(e->on_pidfd, NULL) == -1)
-		return ENOMEM;
-	return 0;
-}
-
-static int
-start_process(struct egress *e)
-{
-	int link[2], error;
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, link) == -1)
-		return errno;
-	error = fd_set_nonblock(link[0]);
-	if (error == 0)
-		error = clone_process(0, -1, &e->pid, &e->pidfd);
-	if (error == 0 && e->pid == 0) {
-		error = child_become(e, link[1]);
-		log_err("cannot start egressd: %s", strerror(error));
-		_exit(EXIT_NO_EXEC);
-	}
-	close(link[1]);
-	if (error != 0) {
-		close(link[0]);
-		return error;
-	}
-	e->sock = link[0];
-	return watch(e);
-}
-
 /* It reads no file, and what may hold a password is in no arguments. */
 static void
 tell_settings(struct egress *e)
@@ -215,20 +150,29 @@ tell_settings(struct egress *e)
 }
 
 static void
+tell_names(void *arg)
+{
+	struct egress *e = arg;
+	struct launch_msg m;
+	int fds[NAMES_FILES];
+
+	if (e->child.sock == -1 || names_copy(fds) != 0)
+		return;
+	launch_msg_init(&m, LAUNCH_EGRESS_NAMES, 0);
+	egress_send(e, &m, fds);
+	for (size_t i = 0; i < NAMES_FILES; i++)
+		close(fds[i]);
+}
+
+static void
 start_now(struct egress *e)
 {
-	int error;
-
 	damping_started(&e->damping, clock_mono_ms());
-	error = start_process(e);
-	if (error != 0) {
-		log_err("cannot start egressd: %s", strerror(error));
-		process_kill(e);
-		if (e->pid != 0 && waitpid(e->pid, NULL, 0) == e->pid)
-			process_forget(e);
+	if (child_start(&e->child) != 0) {
 		egress_start(e);
 		return;
 	}
+	tell_names(e);
 	tell_settings(e);
 	e->cb->started(e->cb->arg);
 	if (e->connected)
@@ -260,7 +204,7 @@ egress_start(struct egress *e)
 {
 	int64_t now = clock_mono_ms(), due;
 
-	if (e->pid != 0 || e->stopping)
+	if (e->child.pid != 0 || e->stopping)
 		return;
 	due = damping_due_ms(&e->damping, now);
 	if (due == 0) {
@@ -293,7 +237,7 @@ egress_connect(struct egress *e)
 	int pair[2];
 
 	e->connected = true;
-	if (e->sock == -1)
+	if (e->child.sock == -1)
 		return;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
 		0, pair) == -1) {
@@ -344,6 +288,35 @@ egress_setting(struct egress *e, const char *name, const char *value)
 	}
 }
 
+static const struct child_ops ops = { become, on_readable, on_end };
+
+void
+egress_carry(const struct egress *e, struct carry *c)
+{
+	if (e->child.pid == 0 || e->child.sock == -1)
+		return;
+	c->egressd = e->child.pid;
+	c->egressd_pidfd = e->child.pidfd;
+	c->egressd_sock = e->child.sock;
+}
+
+int
+egress_resume(struct egress *e, const struct carry *c)
+{
+	if (c->egressd == 0) {
+		egress_start(e);
+		return 0;
+	}
+	return child_take(
+	    &e->child, c->egressd, c->egressd_pidfd, c->egressd_sock);
+}
+
+void
+egress_end(struct egress *e)
+{
+	child_end(&e->child);
+}
+
 struct egress *
 egress_new(struct event_base *base, const struct spawn_env *env,
     const struct options *options, const struct egress_callbacks *cb)
@@ -356,12 +329,16 @@ egress_new(struct event_base *base, const struct spawn_env *env,
 	e->env = env;
 	e->options = options;
 	e->cb = cb;
-	e->sock = e->pidfd = -1;
+	child_init(&e->child, base, "egressd", &ops, e);
 	e->on_due = evtimer_new(base, on_due, e);
 	if (e->on_due == NULL) {
 		free(e);
 		return NULL;
 	}
+	e->names = names_new(base, tell_names, e);
+	if (e->names == NULL)
+		log_warn("changes of resolv.conf and hosts are not seen: %s",
+		    strerror(errno));
 	return e;
 }
 
@@ -374,9 +351,8 @@ egress_free(struct egress **egress)
 	if (e == NULL)
 		return;
 	egress_stop(e);
-	process_kill(e);
-	if (e->pid != 0 && waitpid(e->pid, NULL, 0) == e->pid)
-		process_forget(e);
+	child_end(&e->child);
 	event_free(e->on_due);
+	names_free(&e->names);
 	free(e);
 }

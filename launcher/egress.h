@@ -5,6 +5,7 @@
 #include <event2/event.h>
 
 #include "launch/launch.h"
+#include "launcher/carry.h"
 #include "launcher/options.h"
 #include "launcher/spawn.h"
 
@@ -28,6 +29,14 @@ void egress_free(struct egress **);
  * often supervisord is told and it rests before it is tried again.
  */
 void egress_start(struct egress *);
+/*
+ * For the program that follows this one: nothing when it is not to go on. Takes
+ * what one before has left, which knows all settings, or starts it; 0 or ENOMEM.
+ */
+void egress_carry(const struct egress *, struct carry *);
+int egress_resume(struct egress *, const struct carry *);
+/* Kills it and waits for it; egress_start() starts another. */
+void egress_end(struct egress *);
 /* Its end is none to speak of any more, and it is not started again. */
 void egress_stop(struct egress *);
 /* Supervisord was started: connects both, now or when there is an egressd. */

@@ -19,51 +19,22 @@
 #include <event2/event.h>
 
 #include "common/clock.h"
+#include "common/crashpoint.h"
 #include "common/fdio.h"
 #include "common/log.h"
+#include "common/timers.h"
 #include "confine/confine.h"
-#include "launcher/cells.h"
 #include "launcher/confine.h"
-#include "launcher/dirs.h"
-#include "launcher/egress.h"
+#include "launcher/instance.h"
 #include "launcher/notify.h"
-#include "launcher/options.h"
-#include "launcher/programs.h"
-#include "launcher/protect.h"
+#include "launcher/reexec.h"
 #include "launcher/reload.h"
-#include "launcher/secrets.h"
-#include "launcher/sockets.h"
-#include "launcher/stored.h"
-#include "launcher/supervise.h"
 #include "launcher/uidblock.h"
-#include "launcher/watchdog.h"
 
 #define STOP_GRACE_S 3
+#define TIMERS       512
 
-struct instance {
-	struct options options;
-	struct dirs dirs;
-	struct sockets sockets;
-	struct programs programs;
-	struct spawn_env env;
-	struct cgroups groups;
-	struct protect protect;
-	struct event_base *base;
-	struct event *on_signal;
-	struct event *on_grace;
-	struct cells *cells;
-	struct secrets *secrets;
-	struct supervise *supervise;
-	struct egress *egress;
-	struct watchdog *watchdog;
-	int sigfd;
-	bool terminal; /* started in one */
-	bool serving;
-	bool stopping;
-	int exit_code;
-};
-
-static void
+void
 instance_stop(struct instance *in, int exit_code)
 {
 	const struct timeval grace = { STOP_GRACE_S, 0 };
@@ -80,33 +51,71 @@ instance_stop(struct instance *in, int exit_code)
 		event_active(in->on_grace, EV_TIMEOUT, 1);
 }
 
-/* The next thing to do once supervisord and all of its cells are gone. */
+/* The next thing to do once supervisord is gone, and all that goes with it. */
 static void
 instance_settle(struct instance *in)
 {
-	if (supervise_runs(in->supervise) || cells_count(in->cells) > 0)
+	if (supervise_runs(in->supervise) || cells_dying(in->cells) > 0)
 		return;
-	if (in->stopping)
-		event_base_loopbreak(in->base);
-	else
-		supervise_start(in->supervise);
+	if (in->stopping) {
+		if (cells_count(in->cells) == 0)
+			event_base_loopbreak(in->base);
+		return;
+	}
+	if (in->renew)
+		reexec_try(in);
+	in->renew = false;
+	supervise_start(in->supervise);
 }
 
 /* systemd (Type=notify-reload) takes no time before the one it asked at. */
 static void
-instance_reload(struct instance *in)
+say_reloading(const struct instance *in)
 {
-	const struct reload reload = { &in->options, &in->dirs, &in->sockets,
-		in->supervise, in->egress };
 	char state[64];
 
-	if (in->stopping)
+	if (!in->serving)
 		return;
 	snprintf(state, sizeof(state), "RELOADING=1\nMONOTONIC_USEC=%lld",
 	    (long long)(clock_mono_ms() + 1) * 1000);
-	if (in->serving)
-		notify_systemd(state);
+	notify_systemd(state);
+}
+
+static void
+take_settings(struct instance *in)
+{
+	const struct reload reload = { &in->options, &in->dirs, &in->sockets,
+		in->supervise, in->egress };
+
 	reload_settings(&reload);
+}
+
+/*
+ * READY=1 follows when the next supervisord serves. What it takes of the settings
+ * while it runs the present one takes, so that this is told and audited.
+ */
+static void
+instance_restart(struct instance *in)
+{
+	if (in->stopping)
+		return;
+	say_reloading(in);
+	take_settings(in);
+	in->renew = true;
+	CRASH_POINT(renew_asked);
+	if (supervise_runs(in->supervise))
+		supervise_restart(in->supervise);
+	else
+		instance_settle(in);
+}
+
+static void
+instance_reload(struct instance *in)
+{
+	if (in->stopping)
+		return;
+	say_reloading(in);
+	take_settings(in);
 	if (in->serving)
 		notify_systemd("READY=1");
 }
@@ -130,6 +139,10 @@ on_signal(evutil_socket_t fd, short what, void *arg)
 		instance_reload(in);
 		return;
 	}
+	if (info.ssi_signo == SIGUSR2) {
+		instance_restart(in);
+		return;
+	}
 	/* Told twice: no grace. */
 	if (in->stopping)
 		event_active(in->on_grace, EV_TIMEOUT, 1);
@@ -147,75 +160,29 @@ on_grace(evutil_socket_t fd, short what, void *arg)
 	instance_settle(in);
 }
 
-/* Secrets that were lost are an end of file: the worker finds none. */
-static int
-instance_give(struct instance *in, const struct launch_msg *m)
-{
-	struct launch_msg missing;
-	int fd;
-
-	launch_msg_init(&missing, LAUNCH_SECRET_MISSING, m->cell_id);
-	fd = secrets_take(in->secrets, &m->u.secret.run, &missing.u.missing);
-	if (missing.u.missing.name[0] != '\0') {
-		supervise_send(in->supervise, &missing, NULL);
-		return 0;
-	}
-	if (fd == -1)
-		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	cells_feed(in->cells, m->cell_id, fd);
-	fd_close(&fd);
-	return 0;
-}
-
-static int
-instance_add_stored(struct instance *in, const struct launch_secret_ref *ref)
-{
-	off_t size = 0;
-	int fd = -1, error;
-
-	error = stored_open(&in->options, ref->uid, ref->name, &fd, &size);
-	secrets_add(in->secrets, ref, fd, size, error);
-	fd_close(&fd);
-	return 0;
-}
-
-static int
-on_message(void *arg, const struct launch_msg *m, int fd)
+static void
+tell_supervisord(void *arg, const struct launch_msg *m)
 {
 	struct instance *in = arg;
 
-	if (m->type == LAUNCH_SECRET)
-		return secrets_keep(in->secrets, &m->u.secret.run, fd);
-	if (m->type == LAUNCH_SECRET_REF)
-		return instance_add_stored(in, &m->u.ref);
-	if (m->type == LAUNCH_SECRET_GIVE)
-		return instance_give(in, m);
-	if (m->type == LAUNCH_SECRET_DROP) {
-		secrets_drop(in->secrets, &m->u.secret.run);
-		return 0;
-	}
-	if (m->type == LAUNCH_PONG) {
-		watchdog_answered(in->watchdog);
-		return 0;
-	}
-	if (m->type == LAUNCH_UNNEEDED) {
-		instance_stop(in, EXIT_STOPPED);
-		return 0;
-	}
-	if (m->type != LAUNCH_SERVING)
-		return cells_obey(in->cells, m);
-	in->serving = true;
-	notify_systemd("READY=1");
-	notify_ready_fd(&in->options.ready_fd);
-	return 0;
+	supervise_send(in->supervise, m, NULL);
 }
 
 static void
 on_supervisord_started(void *arg)
 {
 	struct instance *in = arg;
+	struct launch_msg end;
 
+	CRASH_POINT(supervisord_started);
 	protect_tell(&in->protect, in->supervise);
+	launch_msg_init(&end, LAUNCH_ADOPT_END, 0);
+	end.u.adopt_end.count = cells_offer(in->cells);
+	end.u.adopt_end.inspected = inspect_runs(in->inspect);
+	CRASH_POINT(cells_offered);
+	secrets_tell(in->secrets, tell_supervisord, in);
+	tell_supervisord(in, &end);
+	CRASH_POINT(offers_ended);
 	egress_connect(in->egress);
 }
 
@@ -228,12 +195,20 @@ on_egressd_started(void *arg)
 }
 
 static void
-on_supervisord_ended(void *arg)
+on_supervisord_ended(void *arg, bool restart)
 {
 	struct instance *in = arg;
 
-	cells_kill_all(in->cells);
-	secrets_clear(in->secrets);
+	/* egressd goes on; a supervisord is told all at its start. */
+	if (restart && !in->renew)
+		take_settings(in);
+	in->renew = in->renew || restart;
+	if (in->stopping)
+		cells_kill_all(in->cells);
+	else
+		cells_leave(in->cells);
+	secrets_leave(in->secrets);
+	CRASH_POINT(supervisord_left);
 	instance_settle(in);
 }
 
@@ -274,67 +249,6 @@ on_cell_reaped(void *arg)
 }
 
 static int
-instance_probe(struct instance *in)
-{
-	in->env.self_pidfd = pidfd_open(getpid(), 0);
-	if (in->env.self_pidfd == -1) {
-		log_err("pidfd_open: %s: a kernel of 5.12 or newer is needed",
-		    strerror(errno));
-		return EXIT_SYSTEM;
-	}
-	protect_probe(&in->protect, &in->env);
-	return protect_admit(&in->protect);
-}
-
-/* Without, cells look at themselves, which is slower and less exact. */
-static void
-instance_group(struct instance *in)
-{
-	char why[GROUP_WHY_BYTES];
-
-	if (cgroups_open(&in->groups, why))
-		log_info("runs are held to their limits by control groups");
-	else {
-		log_info(
-		    "the control group of the service is not used: %s", why);
-		protect_note(&in->protect, PROTECTION_CONTROL_GROUPS,
-		    PROTECTION_WEAKER, "the cell looks in its place: %s", why);
-	}
-	in->env.groups = &in->groups;
-}
-
-/* Everything that can be refused, in an order that harms nobody else. */
-static int
-instance_open(struct instance *in)
-{
-	uid_t base = 0;
-	int code;
-
-	code = dirs_open(&in->dirs, &in->options);
-	if (code == 0 && in->options.system) {
-		code =
-		    uidblock_lock(&in->options.settings, in->dirs.owner, &base);
-		if (code == 0)
-			code = uidblock_sweep(base);
-		if (code == 0)
-			code = dirs_give(&in->dirs, base + UID_SUPERVISORD);
-	}
-	if (code == 0)
-		code = sockets_open(&in->sockets, &in->dirs, &in->options);
-	if (code == 0)
-		code = programs_open(&in->programs, &in->options);
-	if (code != 0)
-		return code;
-	instance_group(in);
-	in->env.dirs = &in->dirs;
-	in->env.programs = &in->programs;
-	in->env.conf = in->options.conf;
-	in->env.system = in->options.system;
-	in->env.uid_base = base;
-	return instance_probe(in);
-}
-
-static int
 instance_signals(struct instance *in)
 {
 	sigset_t mask;
@@ -344,6 +258,7 @@ instance_signals(struct instance *in)
 	sigaddset(&mask, SIGTERM);
 	sigaddset(&mask, SIGINT);
 	sigaddset(&mask, SIGHUP);
+	sigaddset(&mask, SIGUSR2);
 	if (sigprocmask(SIG_SETMASK, &mask, NULL) == -1)
 		return errno;
 	in->sigfd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -356,7 +271,7 @@ instance_events(struct instance *in, const struct cells_callbacks *cells,
     const struct egress_callbacks *egress)
 {
 	in->base = event_base_new();
-	if (in->base == NULL)
+	if (in->base == NULL || !timers_reserve(in->base, TIMERS))
 		return ENOMEM;
 	in->on_signal =
 	    event_new(in->base, in->sigfd, EV_READ | EV_PERSIST, on_signal, in);
@@ -367,10 +282,11 @@ instance_events(struct instance *in, const struct cells_callbacks *cells,
 	    in->base, &in->env, &in->options, &in->sockets, supervise);
 	in->egress = egress_new(in->base, &in->env, &in->options, egress);
 	in->watchdog = watchdog_new(in->base, in->supervise);
-	if (in->watchdog == NULL || in->on_signal == NULL ||
-	    in->on_grace == NULL || in->cells == NULL || in->secrets == NULL ||
-	    in->supervise == NULL || in->egress == NULL ||
-	    event_add(in->on_signal, NULL) == -1)
+	in->inspect = inspect_new(in->base, &in->env, instance_inspected, in);
+	if (in->inspect == NULL || in->watchdog == NULL ||
+	    in->on_signal == NULL || in->on_grace == NULL ||
+	    in->cells == NULL || in->secrets == NULL || in->supervise == NULL ||
+	    in->egress == NULL || event_add(in->on_signal, NULL) == -1)
 		return ENOMEM;
 	return 0;
 }
@@ -381,6 +297,7 @@ instance_close(struct instance *in)
 	sockets_unlink(&in->sockets, &in->dirs);
 	egress_free(&in->egress);
 	watchdog_free(&in->watchdog);
+	inspect_free(&in->inspect);
 	supervise_free(&in->supervise);
 	cells_free(&in->cells);
 	secrets_free(&in->secrets);
@@ -389,12 +306,40 @@ instance_close(struct instance *in)
 	event_base_free(in->base);
 }
 
+/* What runs already, and what is still to be started. */
 static int
-instance_run(struct instance *in)
+instance_begin(struct instance *in, const struct carry *before)
+{
+	int error;
+
+	if (before == NULL) {
+		egress_start(in->egress);
+		supervise_start(in->supervise);
+		return 0;
+	}
+	secrets_restore(in->secrets, before);
+	error = cells_restore(in->cells, before);
+	if (error == 0)
+		error = egress_resume(in->egress, before);
+	if (error == 0)
+		error = inspect_resume(in->inspect, before);
+	if (error != 0)
+		return error;
+	CRASH_POINT(carry_restored);
+	error = sockets_regroup(&in->sockets, &in->dirs, &in->options.settings);
+	if (error != 0)
+		log_err("the sockets stay as they are: %s", strerror(error));
+	log_info("started anew, with %u cells", (unsigned int)before->ncells);
+	supervise_start(in->supervise);
+	return 0;
+}
+
+static int
+instance_run(struct instance *in, const struct carry *before)
 {
 	const struct cells_callbacks cells = { on_cell_message,
 		on_cell_listener, on_cell_gone, on_cell_reaped, in };
-	const struct supervise_callbacks supervise = { on_message,
+	const struct supervise_callbacks supervise = { instance_order,
 		on_supervisord_started, on_supervisord_ended, on_given_up, in };
 	const struct egress_callbacks egress = { on_cell_message,
 		on_egressd_started, in };
@@ -403,12 +348,12 @@ instance_run(struct instance *in)
 	error = instance_signals(in);
 	if (error == 0)
 		error = instance_events(in, &cells, &supervise, &egress);
+	if (error == 0)
+		error = instance_begin(in, before);
 	if (error != 0) {
 		log_err("cannot start: %s", strerror(error));
 		return EXIT_SYSTEM;
 	}
-	egress_start(in->egress);
-	supervise_start(in->supervise);
 	if (event_base_dispatch(in->base) == -1)
 		fatal("event loop failed");
 	instance_close(in);
@@ -446,19 +391,28 @@ int
 main(int argc, char **argv)
 {
 	static struct instance in;
+	const struct carry *before;
+	bool probe;
 	int code;
 
 	instance_tidy();
+	in.argv = argv;
 	in.terminal = isatty(STDERR_FILENO);
 	log_init("browsertaskd", LOGL_INFO);
-	if (!options_parse(&in.options, argc, argv, &code))
+	if (!reexec_before(&before, &probe))
+		return EXIT_SYSTEM;
+	if (!options_parse(&in.options, argc, argv, before != NULL, &code))
 		return code;
-	if (in.options.settings.debug)
+	if (in.options.settings.debug && !probe)
 		log_init("browsertaskd", LOGL_DEBUG);
 	notify_init();
 	instance_confine(&in);
 	umask(022);
-	code = instance_open(&in);
+	code = instance_open(&in, before);
 	umask(077);
-	return code != 0 ? code : instance_run(&in);
+	if (probe)
+		CRASH_POINT(probe_opened);
+	else if (before != NULL)
+		CRASH_POINT(carry_opened);
+	return code != 0 || probe ? code : instance_run(&in, before);
 }

@@ -38,6 +38,20 @@ notify_init(void)
 }
 
 void
+notify_hand_on(void)
+{
+	char path[sizeof(notify_addr.sun_path) + 1] = "";
+
+	if (notify_len == 0)
+		return;
+	memcpy(path, notify_addr.sun_path,
+	    notify_len - offsetof(struct sockaddr_un, sun_path));
+	if (path[0] == '\0')
+		path[0] = '@';
+	setenv("NOTIFY_SOCKET", path, 1);
+}
+
+void
 notify_systemd(const char *state)
 {
 	int fd;

@@ -108,6 +108,8 @@ options_ready_fd(struct options *o, const char *value, int *ret_exit)
 	const char *wrong;
 	int fd = (int)strtonum(value, 0, 1023, &wrong);
 
+	if (o->again)
+		return true;
 	if (wrong != NULL)
 		return options_bad(
 		    ret_exit, "--ready-fd %s: number is %s", value, wrong);
@@ -334,7 +336,8 @@ options_configure(struct options *o, int *ret_exit)
 }
 
 bool
-options_parse(struct options *o, int argc, char *const *argv, int *ret_exit)
+options_parse(
+    struct options *o, int argc, char *const *argv, bool again, int *ret_exit)
 {
 	static const struct option longs[] = {
 		{ "ready-fd", required_argument, NULL, OPT_READY_FD },
@@ -346,6 +349,7 @@ options_parse(struct options *o, int argc, char *const *argv, int *ret_exit)
 
 	memset(o, 0, sizeof(*o));
 	o->ready_fd = -1;
+	o->again = again;
 	o->system = geteuid() == 0;
 	settings_default(&o->settings);
 	strlcpy(o->libexec_dir, PKGLIBEXECDIR, sizeof(o->libexec_dir));

@@ -30,6 +30,7 @@ struct options {
 	char conf[PATH_MAX];      /* configuration file; "": none */
 	bool conf_needed;         /* it was named, or was there at the start */
 	bool check_only;          /* -n */
+	bool again;               /* --ready-fd was closed long ago */
 	int ready_fd;             /* -1: none */
 	bool system;              /* started by root */
 	struct settings settings; /* those in effect */
@@ -41,10 +42,11 @@ struct options {
 /*
  * Reads the command line and the configuration file and fills in defaults.
  * Returns true when the instance is to run; else everything has been said and
- * *ret_exit is the exit code.
+ * *ret_exit is the exit code. With again the process was started with this line
+ * before: --ready-fd was done with then.
  */
-bool
-options_parse(struct options *, int argc, char *const *argv, int *ret_exit);
+bool options_parse(
+    struct options *, int argc, char *const *argv, bool again, int *ret_exit);
 /*
  * The settings as the file, read anew, and the command line now give them. On
  * failure ret_why tells the mistake, with file and line, and *ret_settings is

@@ -2,7 +2,7 @@
  * secrets: holds the secret inputs of runs that wait. Runs in the launcher,
  * which outlives supervisord's memory but never looks inside: it passes each
  * on to the cell of its run, with those stored ones that the run names. They
- * are on no disk; what ends the launcher or supervisord ends them.
+ * are on no disk; what ends the launcher ends them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -204,6 +204,50 @@ secrets_drop(struct secrets *s, const struct ulid *run)
 		return;
 	fd_close(&s->list[i].fd);
 	s->list[i] = s->list[--s->count];
+}
+
+void
+secrets_leave(struct secrets *s)
+{
+	giving_clear(s);
+}
+
+void
+secrets_tell(const struct secrets *s,
+    void (*send)(void *, const struct launch_msg *), void *arg)
+{
+	struct launch_msg m;
+
+	for (size_t i = 0; i < s->count; i += m.u.kept.count) {
+		launch_msg_init(&m, LAUNCH_SECRET_KEPT, 0);
+		while (m.u.kept.count < LAUNCH_SECRETS_TOLD &&
+		    i + m.u.kept.count < s->count) {
+			m.u.kept.runs[m.u.kept.count] =
+			    s->list[i + m.u.kept.count].run;
+			m.u.kept.count++;
+		}
+		send(arg, &m);
+	}
+}
+
+void
+secrets_carry(const struct secrets *s, struct carry *c)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		c->secrets[i].run = s->list[i].run;
+		c->secrets[i].fd = s->list[i].fd;
+	}
+	c->nsecrets = (uint32_t)s->count;
+}
+
+void
+secrets_restore(struct secrets *s, const struct carry *c)
+{
+	for (uint32_t i = 0; i < c->nsecrets; i++) {
+		s->list[i].run = c->secrets[i].run;
+		s->list[i].fd = c->secrets[i].fd;
+	}
+	s->count = c->nsecrets;
 }
 
 void

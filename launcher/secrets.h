@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "launch/launch.h"
+#include "launcher/carry.h"
 
 struct secrets;
 
@@ -37,6 +38,17 @@ void secrets_add(struct secrets *, const struct launch_secret_ref *, int fd,
 int secrets_take(struct secrets *, const struct ulid *run,
     struct launch_missing *ret_missing);
 void secrets_drop(struct secrets *, const struct ulid *run);
+/*
+ * Supervisord has ended: lets go of what was being added for a run, since that
+ * run is given it from the beginning, or never.
+ */
+void secrets_leave(struct secrets *);
+/* Tells the next one, in SECRET_KEPT, for which runs there are some. */
+void secrets_tell(const struct secrets *,
+    void (*send)(void *arg, const struct launch_msg *), void *arg);
+/* For the program that follows this one, and what one before has left. */
+void secrets_carry(const struct secrets *, struct carry *);
+void secrets_restore(struct secrets *, const struct carry *);
 /* Lets go of all: nobody is left who knows the runs. */
 void secrets_clear(struct secrets *);
 

@@ -10,22 +10,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/crashpoint.h"
 #include "common/fdio.h"
 #include "common/log.h"
 #include "common/panic.h"
+#include "launcher/child.h"
 #include "launcher/clone.h"
 #include "launcher/damping.h"
 #include "launcher/supervise.h"
 #include "launcher/uidblock.h"
-
-#define EXIT_NO_EXEC 127
 
 struct supervise {
 	struct event_base *base;
@@ -36,55 +34,70 @@ struct supervise {
 	const char *argv[4 + 2 * SETTINGS_COUNT];
 	char assignments[SETTINGS_COUNT]
 			[SETTINGS_NAME_BYTES + SETTINGS_VALUE_BYTES];
-	pid_t pid; /* 0: not running */
-	int pidfd;
-	int sock; /* -1: link broken or not running */
-	struct event *on_sock;
-	struct event *on_pidfd;
-	struct event *on_gap; /* the time to the next start is over */
+	struct child child;
+	struct event *on_gap;  /* the time to the next start is over */
+	struct event *on_late; /* it should have ended to be restarted */
 	bool stopping;
+	bool restarting;
 	struct damping damping;
 };
 
-static void
-link_close(struct supervise *s)
-{
-	if (s->on_sock != NULL)
-		event_free(s->on_sock);
-	s->on_sock = NULL;
-	fd_close(&s->sock);
-}
-
-/* What breaks the protocol cannot be trusted with cells: it goes. */
+/* What breaks the protocol is not heard any more: it goes. */
 static void
 link_break(struct supervise *s, const char *what, int error)
 {
 	log_err("supervisord: %s: %s", what, strerror(error));
-	link_close(s);
+	child_unlink(&s->child);
 	supervise_kill(s);
 }
 
-static void
-on_sock(evutil_socket_t fd, short what, void *arg)
+/* Takes one message; 0, EAGAIN, EPIPE, or what the link was broken for. */
+static int
+take_one(struct supervise *s)
 {
-	struct supervise *s = arg;
 	int fds[LAUNCH_MAX_FDS], error;
 	struct launch_msg m;
 
-	error = launch_recv(s->sock, LAUNCH_FROM_SUPERVISORD, &m, fds);
-	if (error == EAGAIN)
-		return;
-	if (error == EPIPE) {
-		/* Usually it is just ending; if not, it is made to. */
-		link_close(s);
-		if (!s->stopping)
-			supervise_kill(s);
-		return;
-	}
+	error = launch_recv(s->child.sock, LAUNCH_FROM_SUPERVISORD, &m, fds);
+	if (error == EAGAIN || error == EPIPE)
+		return error;
 	if (error == 0)
 		error = s->cb->message(s->cb->arg, &m, fds[0]);
-	if (error != 0 && s->sock != -1)
+	if (error != 0 && s->child.sock != -1)
 		link_break(s, "broken link", error);
+	return error;
+}
+
+/*
+ * What it said last holds, secrets for one, even if it does not live any more.
+ * One that leaves something unread makes the first read fail, and only that.
+ */
+static void
+take_rest(struct supervise *s)
+{
+	int error, ends = 0;
+
+	while (s->child.sock != -1 && ends < 2) {
+		error = take_one(s);
+		if (error == EPIPE)
+			ends++;
+		else if (error != 0)
+			return;
+	}
+}
+
+static void
+on_readable(void *arg)
+{
+	struct supervise *s = arg;
+
+	if (take_one(s) != EPIPE)
+		return;
+	/* Usually it is just ending; if not, it is made to. */
+	take_rest(s);
+	child_unlink(&s->child);
+	if (!s->stopping)
+		supervise_kill(s);
 }
 
 static void
@@ -96,18 +109,6 @@ log_end(int status)
 	else
 		log_err(
 		    "supervisord ended with status %d", WEXITSTATUS(status));
-}
-
-/* It was waited for. */
-static void
-process_forget(struct supervise *s)
-{
-	link_close(s);
-	if (s->on_pidfd != NULL)
-		event_free(s->on_pidfd);
-	s->on_pidfd = NULL;
-	fd_close(&s->pidfd);
-	s->pid = 0;
 }
 
 /* The launcher's exit code where another start is of no use, else 0. */
@@ -129,26 +130,46 @@ final_code(const struct supervise *s, int status)
 	return 0;
 }
 
+/* Whether it ended to be started anew: it said so, or did not when asked to. */
+static bool
+is_restart(struct supervise *s, int status)
+{
+	bool asked = s->restarting;
+
+	s->restarting = false;
+	event_del(s->on_late);
+	return !s->stopping &&
+	    (asked ||
+		(WIFEXITED(status) &&
+		    WEXITSTATUS(status) == LAUNCH_EXIT_RESTART));
+}
+
 static void
-on_exit_of_it(evutil_socket_t fd, short what, void *arg)
+on_end(void *arg, int status)
 {
 	struct supervise *s = arg;
-	int status, code;
+	bool restart = is_restart(s, status);
+	int code;
 
-	if (waitpid(s->pid, &status, WNOHANG) != s->pid)
-		return;
-	if (!s->stopping ||
+	if (restart && WIFEXITED(status) &&
+	    WEXITSTATUS(status) == LAUNCH_EXIT_RESTART)
+		log_info("supervisord has ended to be started anew");
+	else if (!s->stopping ||
 	    (status != 0 &&
 		!(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM)))
 		log_end(status);
-	process_forget(s);
+	take_rest(s);
+	child_forget(&s->child);
 	code = s->stopping ? 0 : final_code(s, status);
 	if (code != 0) {
 		s->stopping = true;
 		s->cb->given_up(s->cb->arg, code);
 		return;
 	}
-	s->cb->ended(s->cb->arg);
+	/* As if it were the first start: this was no crash. */
+	if (restart)
+		memset(&s->damping, 0, sizeof(s->damping));
+	s->cb->ended(s->cb->arg, restart);
 }
 
 /*
@@ -178,10 +199,18 @@ fill_argv(struct supervise *s)
 	s->argv[n] = NULL;
 }
 
+/*
+ * What a turn of supervisord's loop frees, the next one takes again, and there
+ * is more of it than glibc keeps as it is: it would merge and split it.
+ */
+static const char malloc_tunables[] =
+    "glibc.malloc.tcache_count=127:glibc.malloc.tcache_max=2560";
+
 /* From clone to exec; returns only on failure. */
 static int
-child_become(struct supervise *s, int link)
+become(void *arg, int link)
 {
+	struct supervise *s = arg;
 	uid_t uid = s->env->uid_base + UID_SUPERVISORD;
 	int fds[6], null, program, error;
 
@@ -193,6 +222,8 @@ child_become(struct supervise *s, int link)
 	fds[3] = link;
 	fds[4] = s->sockets->client_fd;
 	fds[5] = s->sockets->admin_fd;
+	if (s->env->system && dirs_give_again(s->env->dirs, uid) != 0)
+		return EACCES;
 	if (s->env->system &&
 	    (setgroups(0, NULL) == -1 || setresgid(uid, uid, uid) == -1 ||
 		setresuid(uid, uid, uid) == -1))
@@ -205,67 +236,23 @@ child_become(struct supervise *s, int link)
 	error = clone_set_fds(fds, 6, s->env->programs->supervisord, &program);
 	if (error != 0)
 		return error;
+	if (setenv("GLIBC_TUNABLES", malloc_tunables, 0) == -1)
+		return errno;
 	return clone_become(program, s->argv, environ);
 }
 
-static int
-watch(struct supervise *s)
-{
-	s->on_sock =
-	    event_new(s->base, s->sock, EV_READ | EV_PERSIST, on_sock, s);
-	s->on_pidfd = event_new(
-	    s->base, s->pidfd, EV_READ | EV_PERSIST, on_exit_of_it, s);
-	if (s->on_sock == NULL || s->on_pidfd == NULL ||
-	    event_add(s->on_sock, NULL) == -1 ||
-	    event_add(s->on_pidfd, NULL) == -1)
-		return ENOMEM;
-	return 0;
-}
-
-static int
-start_process(struct supervise *s)
-{
-	int link[2], error;
-
-	fill_argv(s);
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, link) == -1)
-		return errno;
-	error = fd_set_nonblock(link[0]);
-	if (error == 0)
-		error = clone_process(0, -1, &s->pid, &s->pidfd);
-	if (error == 0 && s->pid == 0) {
-		error = child_become(s, link[1]);
-		log_err("cannot start supervisord: %s", strerror(error));
-		_exit(EXIT_NO_EXEC);
-	}
-	close(link[1]);
-	if (error != 0) {
-		close(link[0]);
-		return error;
-	}
-	s->sock = link[0];
-	return 0;
-}
+static const struct child_ops ops = { become, on_readable, on_end };
 
 static void
 start_now(struct supervise *s, int64_t now)
 {
-	int error;
-
 	damping_started(&s->damping, now);
-	error = start_process(s);
-	if (error == 0)
-		error = watch(s);
-	if (error == 0) {
+	fill_argv(s);
+	if (child_start(&s->child) == 0) {
 		s->cb->started(s->cb->arg);
 		return;
 	}
-	log_err("cannot start supervisord: %s", strerror(error));
 	s->stopping = true;
-	supervise_kill(s);
-	/* Nobody would hear of its end without events. */
-	if (s->pid != 0 && waitpid(s->pid, NULL, 0) == s->pid)
-		process_forget(s);
 	s->cb->given_up(s->cb->arg, EXIT_CRASHING);
 }
 
@@ -275,7 +262,7 @@ supervise_start(struct supervise *s)
 	int64_t now = clock_mono_ms(), due;
 	struct timeval gap;
 
-	if (s->pid != 0 || s->stopping)
+	if (s->child.pid != 0 || s->stopping)
 		return;
 	due = damping_due_ms(&s->damping, now);
 	if (due == -1) {
@@ -295,6 +282,29 @@ supervise_start(struct supervise *s)
 }
 
 static void
+on_late(evutil_socket_t fd, short what, void *arg)
+{
+	log_warn("supervisord does not end to be started anew: it is killed");
+	supervise_kill(arg);
+}
+
+void
+supervise_restart(struct supervise *s)
+{
+	const struct timeval limit = { SUPERVISE_RESTART_MS / 1000,
+		SUPERVISE_RESTART_MS % 1000 * 1000 };
+	struct launch_msg m;
+
+	if (s->stopping || s->restarting)
+		return;
+	s->restarting = true;
+	event_add(s->on_late, &limit);
+	launch_msg_init(&m, LAUNCH_RESTART, 0);
+	supervise_send(s, &m, NULL);
+	CRASH_POINT(renew_told);
+}
+
+static void
 on_gap(evutil_socket_t fd, short what, void *arg)
 {
 	supervise_start(arg);
@@ -305,9 +315,12 @@ supervise_send(struct supervise *s, const struct launch_msg *m, const int *fds)
 {
 	int error;
 
-	if (s->sock == -1)
+	if (s->child.sock == -1)
 		return;
-	error = launch_send(s->sock, LAUNCH_TO_SUPERVISORD, m, fds);
+	error = launch_send(s->child.sock, LAUNCH_TO_SUPERVISORD, m, fds);
+	/* Its end is noticed elsewhere, with what it said last. */
+	if (error == EPIPE)
+		return;
 	/* A full socket: hundreds of messages unread, it hangs. */
 	if (error != 0)
 		link_break(s, launch_type_name(m->type), error);
@@ -318,21 +331,19 @@ supervise_stop(struct supervise *s)
 {
 	s->stopping = true;
 	event_del(s->on_gap);
-	if (s->pid != 0)
-		pidfd_send_signal(s->pidfd, SIGTERM, NULL, 0);
+	child_signal(&s->child, SIGTERM);
 }
 
 void
 supervise_kill(struct supervise *s)
 {
-	if (s->pid != 0)
-		pidfd_send_signal(s->pidfd, SIGKILL, NULL, 0);
+	child_signal(&s->child, SIGKILL);
 }
 
 bool
 supervise_runs(const struct supervise *s)
 {
-	return s->pid != 0;
+	return s->child.pid != 0;
 }
 
 struct supervise *
@@ -349,12 +360,11 @@ supervise_new(struct event_base *base, const struct spawn_env *env,
 	s->options = options;
 	s->sockets = sockets;
 	s->cb = cb;
-	s->sock = s->pidfd = -1;
+	child_init(&s->child, base, "supervisord", &ops, s);
 	s->on_gap = evtimer_new(base, on_gap, s);
-	if (s->on_gap == NULL) {
-		free(s);
-		return NULL;
-	}
+	s->on_late = evtimer_new(base, on_late, s);
+	if (s->on_gap == NULL || s->on_late == NULL)
+		supervise_free(&s);
 	return s;
 }
 
@@ -366,8 +376,10 @@ supervise_free(struct supervise **supervise)
 	*supervise = NULL;
 	if (s == NULL)
 		return;
-	ASSERT(s->pid == 0);
-	link_close(s);
-	event_free(s->on_gap);
+	ASSERT(s->child.pid == 0);
+	if (s->on_gap != NULL)
+		event_free(s->on_gap);
+	if (s->on_late != NULL)
+		event_free(s->on_late);
 	free(s);
 }

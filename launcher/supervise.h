@@ -11,6 +11,8 @@
 
 struct supervise;
 
+#define SUPERVISE_RESTART_MS 5000
+
 struct supervise_callbacks {
 	/*
 	 * A message of supervisord's; an errno value breaks the link. fd, the
@@ -19,8 +21,11 @@ struct supervise_callbacks {
 	int (*message)(void *, const struct launch_msg *, int fd);
 	/* It was started, and may be told things. */
 	void (*started)(void *);
-	/* It ended: nobody is left who knows the cells. */
-	void (*ended)(void *);
+	/*
+	 * It ended: nobody is left who knows the cells. With restart it was
+	 * to, and is to be started anew, at once.
+	 */
+	void (*ended)(void *, bool restart);
 	/* It will not be started again; the launcher's exit code. */
 	void (*given_up)(void *, int exit_code);
 	void *arg;
@@ -40,6 +45,11 @@ void supervise_start(struct supervise *);
 /* Sends what it is to know; without it the message is dropped. */
 void
 supervise_send(struct supervise *, const struct launch_msg *, const int *fds);
+/*
+ * Asks it, which runs, to end and to be started anew; does so to it when it does
+ * not within SUPERVISE_RESTART_MS.
+ */
+void supervise_restart(struct supervise *);
 /* Asks it to end and never starts it again. */
 void supervise_stop(struct supervise *);
 void supervise_kill(struct supervise *);

@@ -48,9 +48,9 @@ open_lock_dir(int *ret_fd)
 	return 0;
 }
 
-/* The descriptor that holds the lock is never closed. */
+/* The descriptor holds the lock. */
 static bool
-try_block(int dirfd, uid_t base)
+try_block(int dirfd, uid_t base, int *ret_fd)
 {
 	char name[32];
 	int fd;
@@ -60,15 +60,17 @@ try_block(int dirfd, uid_t base)
 	    dirfd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd == -1)
 		return false;
-	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-		/* cppcheck-suppress resourceLeak; the lock is the descriptor */
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+		*ret_fd = fd;
 		return true;
+	}
 	close(fd);
 	return false;
 }
 
 int
-uidblock_lock(const struct settings *s, uid_t prefer, uid_t *ret_base)
+uidblock_lock(
+    const struct settings *s, uid_t prefer, uid_t *ret_base, int *ret_fd)
 {
 	int64_t start = s->uidBase, own = ((int64_t)prefer - start) / 64;
 	int dirfd, code;
@@ -81,7 +83,7 @@ uidblock_lock(const struct settings *s, uid_t prefer, uid_t *ret_base)
 		if (i == -1 && ((int64_t)prefer < start || own >= s->uidBlocks))
 			continue;
 		base = (uid_t)(start + (i == -1 ? own : i) * UIDBLOCK_SIZE);
-		if (try_block(dirfd, base)) {
+		if (try_block(dirfd, base, ret_fd)) {
 			close(dirfd);
 			*ret_base = base;
 			return 0;

@@ -20,11 +20,12 @@ enum uidblock_offset {
 };
 
 /*
- * Locks the first free block for the life of the process, the one that holds
- * prefer first if there is such a one. Returns 0, or an exit code after having
- * logged the reason.
+ * Locks the first free block, the one that holds prefer first if there is such a
+ * one, as long as *ret_fd is open somewhere. Returns 0, or an exit code after
+ * having logged the reason.
  */
-int uidblock_lock(const struct settings *, uid_t prefer, uid_t *ret_base);
+int uidblock_lock(
+    const struct settings *, uid_t prefer, uid_t *ret_base, int *ret_fd);
 /*
  * Kills every process whose uid is in the block and waits until none is left:
  * they are of an instance that was killed. Returns as uidblock_lock().

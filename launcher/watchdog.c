@@ -3,6 +3,7 @@
  * Runs in the launcher, which is alive as long as it can be; what may hang is
  * supervisord, so only its answers count.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 struct watchdog {
 	struct supervise *supervise;
 	struct event *timer; /* NULL: systemd does not ask */
+	long long usec;
 };
 
 /* What systemd asks of this very process; 0: nothing. */
@@ -59,6 +61,7 @@ watchdog_new(struct event_base *base, struct supervise *supervise)
 	if (w == NULL)
 		return NULL;
 	w->supervise = supervise;
+	w->usec = usec;
 	if (usec == 0)
 		return w;
 	w->timer = event_new(base, -1, EV_PERSIST, on_timer, w);
@@ -78,6 +81,17 @@ watchdog_free(struct watchdog **watchdog)
 	if (w->timer != NULL)
 		event_free(w->timer);
 	free(w);
+}
+
+void
+watchdog_hand_on(const struct watchdog *w)
+{
+	char text[32];
+
+	if (w->usec == 0)
+		return;
+	snprintf(text, sizeof(text), "%lld", w->usec);
+	setenv("WATCHDOG_USEC", text, 1);
 }
 
 void

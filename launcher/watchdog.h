@@ -15,6 +15,8 @@ struct watchdog;
  */
 struct watchdog *watchdog_new(struct event_base *, struct supervise *);
 void watchdog_free(struct watchdog **);
+/* Puts it back into the environment, for the program that follows this one. */
+void watchdog_hand_on(const struct watchdog *);
 /* supervisord has answered. */
 void watchdog_answered(struct watchdog *);
 

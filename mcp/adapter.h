@@ -38,6 +38,7 @@ struct adapter {
 	struct sub_list subs; /* subscriptions */
 	size_t nwatches;      /* of runs, by all of them */
 	size_t nopening;      /* those that were not answered yet */
+	size_t nsubs;         /* that there ever were */
 	bool cancel_ends_run; /* a canceled call cancels its run, too */
 	void (*on_settled)(struct adapter *); /* none is left; may be NULL */
 };

@@ -266,8 +266,8 @@ answer_run(struct call *c, const char *json, size_t len)
 }
 
 bool
-answer_write_run(
-    struct json_writer *w, struct json_val run, struct json_val artifacts)
+answer_write_run(struct json_writer *w, const struct revision *rev,
+    struct json_val run, struct json_val artifacts)
 {
 	struct answer a;
 	bool good;
@@ -282,8 +282,9 @@ answer_write_run(
 	json_write_end_object(&a.w);
 	good = json_writer_finish(&a.w);
 	if (good) {
-		json_put_str(w, "resultType", "complete");
-		answer_write(&a, REV_STRUCTURED, NULL, w);
+		if (rev->era == ERA_MODERN)
+			json_put_str(w, "resultType", "complete");
+		answer_write(&a, rev->features, NULL, w);
 	}
 	buf_clear(&a.text);
 	return good;
@@ -291,8 +292,10 @@ answer_write_run(
 
 /* The others. */
 
-void
-answer_plain(struct call *c, bool good, const char *json, size_t len)
+/* What the service said, and members of ours behind it. */
+static void
+answer_with(struct call *c, bool good, const char *json, size_t len,
+    void (*add)(struct json_writer *, struct call *, struct json_val))
 {
 	struct json_doc *doc = answer_parse(c, good, json, len);
 	struct answer a;
@@ -301,8 +304,16 @@ answer_plain(struct call *c, bool good, const char *json, size_t len)
 		return;
 	answer_begin(&a, c);
 	answer_members(&a, json_root(doc), nothing);
+	if (add != NULL)
+		add(&a.w, c, json_root(doc));
 	json_doc_free(&doc);
 	answer_send(&a);
+}
+
+void
+answer_plain(struct call *c, bool good, const char *json, size_t len)
+{
+	answer_with(c, good, json, len, NULL);
 }
 
 void
@@ -334,51 +345,33 @@ answer_templates(struct call *c, bool good, const char *json, size_t len)
 	answer_send(&a);
 }
 
+static void
+drop_ignored(struct json_writer *w, struct call *c, struct json_val root)
+{
+	(void)w;
+	(void)root;
+	buf_reset(&c->ignored);
+}
+
 void
 answer_exact(struct call *c, bool good, const char *json, size_t len)
 {
-	struct json_doc *doc = answer_parse(c, good, json, len);
-	struct answer a;
+	answer_with(c, good, json, len, drop_ignored);
+}
 
-	if (doc == NULL)
-		return;
-	buf_reset(&c->ignored);
-	answer_begin(&a, c);
-	answer_members(&a, json_root(doc), nothing);
-	json_doc_free(&doc);
-	answer_send(&a);
+static void
+add_list_hints(struct json_writer *w, struct call *c, struct json_val root)
+{
+	struct json_val cursor = json_obj_get(root, "nextCursor");
+
+	json_put_bool(w, "hasMore", json_is_string(cursor));
+	hints_list(w, c->tool->name, cursor);
 }
 
 void
 answer_runs(struct call *c, bool good, const char *json, size_t len)
 {
-	struct json_doc *doc = answer_parse(c, good, json, len);
-	struct json_val cursor;
-	struct answer a;
-
-	if (doc == NULL)
-		return;
-	cursor = json_obj_get(json_root(doc), "nextCursor");
-	answer_begin(&a, c);
-	answer_members(&a, json_root(doc), nothing);
-	json_put_bool(&a.w, "hasMore", json_is_string(cursor));
-	hints_list(&a.w, c->tool->name, cursor);
-	json_doc_free(&doc);
-	answer_send(&a);
-}
-
-void
-answer_run_change(struct call *c, bool good, const char *json, size_t len)
-{
-	struct json_doc *doc = answer_parse(c, good, json, len);
-	struct answer a;
-
-	if (doc == NULL)
-		return;
-	answer_begin(&a, c);
-	answer_members(&a, json_root(doc), nothing);
-	json_doc_free(&doc);
-	answer_send(&a);
+	answer_with(c, good, json, len, add_list_hints);
 }
 
 /* Who asks for a number of them gets it. */
@@ -401,17 +394,15 @@ answer_prepare_events(struct call *c)
 	return answer_prepare_bounded(c);
 }
 
+static void
+add_event_hints(struct json_writer *w, struct call *c, struct json_val root)
+{
+	(void)c;
+	hints_events(w, root);
+}
+
 void
 answer_events(struct call *c, bool good, const char *json, size_t len)
 {
-	struct json_doc *doc = answer_parse(c, good, json, len);
-	struct answer a;
-
-	if (doc == NULL)
-		return;
-	answer_begin(&a, c);
-	answer_members(&a, json_root(doc), nothing);
-	hints_events(&a.w, json_root(doc));
-	json_doc_free(&doc);
-	answer_send(&a);
+	answer_with(c, good, json, len, add_event_hints);
 }

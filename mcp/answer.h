@@ -22,11 +22,11 @@ void answer_fault(struct call *, enum err_code, const char *message);
 void answer_run(struct call *, const char *json, size_t len);
 /*
  * The result of the tool that has made this run, which has ended, into an open
- * object of the modern era; artifacts may be missing. Answers nothing. False:
- * no memory, and nothing was written.
+ * object; artifacts may be missing. Answers nothing. False: no memory, and
+ * nothing was written.
  */
-bool answer_write_run(
-    struct json_writer *, struct json_val run, struct json_val artifacts);
+bool answer_write_run(struct json_writer *, const struct revision *,
+    struct json_val run, struct json_val artifacts);
 
 /* For tools whose answer is the service's, as link_done_fn. */
 /* Left out of a list that is too long: what its templates answer. */
@@ -35,7 +35,6 @@ void answer_plain(struct call *, bool good, const char *, size_t len);
 /* Without any member of ours. */
 void answer_exact(struct call *, bool good, const char *, size_t len);
 void answer_runs(struct call *, bool good, const char *, size_t len);
-void answer_run_change(struct call *, bool good, const char *, size_t len);
 void answer_events(struct call *, bool good, const char *, size_t len);
 
 /* What their requests need beside the arguments. */

@@ -40,6 +40,9 @@ write_capabilities(const struct revision *rev, struct json_writer *w)
 	if (rev->era == ERA_MODERN)
 		json_put_raw(
 		    w, "extensions", TASKS_DECLARED, strlen(TASKS_DECLARED));
+	if ((rev->features & REV_TASKS) != 0)
+		json_put_raw(
+		    w, "tasks", TASKS_CAPABILITY, strlen(TASKS_CAPABILITY));
 	json_write_end_object(w);
 }
 

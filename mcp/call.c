@@ -127,6 +127,26 @@ call_check(struct request *q, const struct tool **ret_tool)
 	return false;
 }
 
+/* Of the revision that has tasks: a call that is to be one. */
+static bool
+call_check_task(struct request *q, const struct tool *tool)
+{
+	struct json_val task = json_obj_get(q->msg.params, "task");
+
+	if ((q->reply.rev->features & REV_TASKS) == 0 || json_is_missing(task))
+		return true;
+	if (!json_is_object(task))
+		reply_error(&q->reply, RPC_INVALID_PARAMS,
+		    "params.task must be an object", NULL);
+	else if (tool->prepare != waiting_prepare)
+		reply_error(&q->reply, RPC_METHOD_NOT_FOUND,
+		    "this tool answers at once: it cannot be called as a task",
+		    NULL);
+	else
+		return true;
+	return false;
+}
+
 void
 call_tool(struct adapter *a, struct request *q)
 {
@@ -134,7 +154,7 @@ call_tool(struct adapter *a, struct request *q)
 	char why[ARGS_WHY_MAX];
 	struct call *c;
 
-	if (!call_check(q, &tool))
+	if (!call_check(q, &tool) || !call_check_task(q, tool))
 		return;
 	c = call_new(a, q, tool);
 	if (c == NULL) {

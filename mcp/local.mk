@@ -33,6 +33,8 @@ mcp_libmcp_a_SOURCES = \
 	mcp/link.h \
 	mcp/method.h \
 	mcp/methods.c \
+	mcp/notice.c \
+	mcp/notice.h \
 	mcp/out.c \
 	mcp/out.h \
 	mcp/progress.c \
@@ -52,6 +54,9 @@ mcp_libmcp_a_SOURCES = \
 	mcp/start.h \
 	mcp/subs.c \
 	mcp/subs.h \
+	mcp/task.c \
+	mcp/task.h \
+	mcp/task_calls.c \
 	mcp/tasks.c \
 	mcp/tasks.h \
 	mcp/tool.h \
@@ -80,10 +85,12 @@ mcp_browsertask_mcp_SOURCES = mcp/main.c
 mcp_browsertask_mcp_CPPFLAGS = $(AM_CPPFLAGS) -DSBINDIR='"$(sbindir)"'
 mcp_browsertask_mcp_LDADD = $(MCP_LIBS)
 
-dist_check_SCRIPTS += t/scenario/mcp_lines.t t/scenario/mcp_runs.t \
+dist_check_SCRIPTS += t/scenario/mcp_lines.t t/scenario/mcp_split.t \
+	t/scenario/mcp_runs.t \
 	t/scenario/mcp_many.t t/scenario/mcp_start.t t/scenario/mcp_subs.t \
 	t/scenario/mcp_tasks.t
-TESTS += t/scenario/mcp_lines.t t/scenario/mcp_runs.t \
+TESTS += t/scenario/mcp_lines.t t/scenario/mcp_split.t \
+	t/scenario/mcp_runs.t \
 	t/scenario/mcp_many.t t/scenario/mcp_start.t t/scenario/mcp_subs.t \
 	t/scenario/mcp_tasks.t
 EXTRA_DIST += t/lib/BrowserTask/Mcp.pm

@@ -18,6 +18,7 @@
 #include <event2/event.h>
 
 #include "common/fdio.h"
+#include "common/timers.h"
 #include "config.h"
 #include "ipc/msg.h"
 #include "mcp/adapter.h"
@@ -33,6 +34,7 @@
 #define END_MS     1500 /* for calls on their way when input ends */
 #define HOLD_BYTES (8u << 20)
 #define FREE_BYTES (1u << 20)
+#define TIMERS     512
 
 enum {
 	OPT_SERVICE = 256,
@@ -287,7 +289,7 @@ make_parts(struct program *p)
 	TAILQ_INIT(&a->questions);
 	TAILQ_INIT(&a->subs);
 	a->base = make_base();
-	if (a->base == NULL)
+	if (a->base == NULL || !timers_reserve(a->base, TIMERS))
 		return false;
 	a->out = out_new(a->base, STDOUT_FILENO, &out_ops, p);
 	a->link = link_new(a->base, &p->config);
@@ -330,8 +332,10 @@ free_parts(struct program *p)
 int
 main(int argc, char **argv)
 {
-	if (fd_open_standard() != 0)
+	if (fd_open_standard() != 0) {
+		perror("browsertask-mcp: /dev/null");
 		return 71;
+	}
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGCHLD, SIG_DFL);
 	read_arguments(&program, argc, argv);

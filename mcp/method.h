@@ -31,6 +31,7 @@ method_fn resources_subscribe, resources_unsubscribe, subscriptions_listen;
 method_fn prompts_list, prompts_get;
 method_fn completion_complete;
 method_fn tasks_get, tasks_cancel, tasks_update;
+method_fn tasks_result, tasks_stop, tasks_list;
 
 /* Handlers of notifications. */
 typedef void note_fn(struct adapter *, const struct rpc_msg *);

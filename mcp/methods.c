@@ -16,25 +16,31 @@ static const struct {
 	const char *name;
 	unsigned eras;
 	method_fn *fn;
+	unsigned feature; /* that the revision must have, of REV_; or 0 */
 } methods[] = {
-	{ "initialize", ERA_LEGACY, basic_initialize },
-	{ "ping", ERA_LEGACY, basic_ping },
-	{ "server/discover", ERA_MODERN, basic_discover },
-	{ "tools/list", ERA_LEGACY | ERA_MODERN, tools_list },
-	{ "tools/call", ERA_LEGACY | ERA_MODERN, call_tool },
-	{ "resources/list", ERA_LEGACY | ERA_MODERN, resources_list },
+	{ "initialize", ERA_LEGACY, basic_initialize, 0 },
+	{ "ping", ERA_LEGACY, basic_ping, 0 },
+	{ "server/discover", ERA_MODERN, basic_discover, 0 },
+	{ "tools/list", ERA_LEGACY | ERA_MODERN, tools_list, 0 },
+	{ "tools/call", ERA_LEGACY | ERA_MODERN, call_tool, 0 },
+	{ "resources/list", ERA_LEGACY | ERA_MODERN, resources_list, 0 },
 	{ "resources/templates/list", ERA_LEGACY | ERA_MODERN,
-	    resources_templates },
-	{ "resources/read", ERA_LEGACY | ERA_MODERN, resources_read },
-	{ "resources/subscribe", ERA_LEGACY, resources_subscribe },
-	{ "resources/unsubscribe", ERA_LEGACY, resources_unsubscribe },
-	{ "subscriptions/listen", ERA_MODERN, subscriptions_listen },
-	{ "prompts/list", ERA_LEGACY | ERA_MODERN, prompts_list },
-	{ "prompts/get", ERA_LEGACY | ERA_MODERN, prompts_get },
-	{ "completion/complete", ERA_LEGACY | ERA_MODERN, completion_complete },
-	{ "tasks/get", ERA_MODERN, tasks_get },
-	{ "tasks/cancel", ERA_MODERN, tasks_cancel },
-	{ "tasks/update", ERA_MODERN, tasks_update },
+	    resources_templates, 0 },
+	{ "resources/read", ERA_LEGACY | ERA_MODERN, resources_read, 0 },
+	{ "resources/subscribe", ERA_LEGACY, resources_subscribe, 0 },
+	{ "resources/unsubscribe", ERA_LEGACY, resources_unsubscribe, 0 },
+	{ "subscriptions/listen", ERA_MODERN, subscriptions_listen, 0 },
+	{ "prompts/list", ERA_LEGACY | ERA_MODERN, prompts_list, 0 },
+	{ "prompts/get", ERA_LEGACY | ERA_MODERN, prompts_get, 0 },
+	{ "completion/complete", ERA_LEGACY | ERA_MODERN, completion_complete,
+	    0 },
+	{ "tasks/get", ERA_MODERN, tasks_get, 0 },
+	{ "tasks/cancel", ERA_MODERN, tasks_cancel, 0 },
+	{ "tasks/update", ERA_MODERN, tasks_update, 0 },
+	{ "tasks/get", ERA_LEGACY, tasks_get, REV_TASKS },
+	{ "tasks/result", ERA_LEGACY, tasks_result, REV_TASKS },
+	{ "tasks/cancel", ERA_LEGACY, tasks_stop, REV_TASKS },
+	{ "tasks/list", ERA_LEGACY, tasks_list, REV_TASKS },
 };
 
 #define METHODS (sizeof(methods) / sizeof(methods[0]))
@@ -136,6 +142,7 @@ take_request(struct adapter *a, struct request *q)
 	}
 	for (size_t i = 0; i < METHODS; i++)
 		if ((methods[i].eras & q->reply.rev->era) != 0 &&
+		    (methods[i].feature & ~q->reply.rev->features) == 0 &&
 		    json_str_eq(q->msg.method, methods[i].name)) {
 			methods[i].fn(a, q);
 			return;
@@ -199,8 +206,10 @@ take_batch(struct adapter *a, const struct rpc_msg *m)
 		return;
 	}
 	batch = batch_new(a);
-	if (batch == NULL)
+	if (batch == NULL) {
+		out_break(a->out);
 		return;
+	}
 	for (it = json_iter(m->root); json_iter_next(&it);) {
 		rpc_parse_element(it.val, &element);
 		take_message(a, &element, batch);

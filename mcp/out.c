@@ -51,8 +51,13 @@ static void
 out_on_writable(evutil_socket_t fd, short what, void *arg)
 {
 	struct out *o = arg;
-	ssize_t n = out_write(o);
+	ssize_t n;
 
+	if (o->broken) {
+		o->ops.on_broken(o->ctx);
+		return;
+	}
+	n = out_write(o);
 	if (n >= 0)
 		evbuffer_drain(o->queue, (size_t)n);
 	else if (errno != EAGAIN && errno != EINTR) {
@@ -101,6 +106,14 @@ out_free(struct out **out)
 	free(o);
 }
 
+void
+out_break(struct out *o)
+{
+	o->broken = true;
+	/* From the loop: nobody who writes lines expects the end. */
+	event_active(o->writable, EV_WRITE, 0);
+}
+
 bool
 out_line(struct out *o, const void *line, size_t len)
 {
@@ -108,9 +121,11 @@ out_line(struct out *o, const void *line, size_t len)
 		return true;
 	if (evbuffer_expand(o->queue, len + 1) == -1 ||
 	    evbuffer_add(o->queue, line, len) == -1 ||
-	    evbuffer_add(o->queue, "\n", 1) == -1)
+	    evbuffer_add(o->queue, "\n", 1) == -1 ||
+	    event_add(o->writable, NULL) == -1) {
+		out_break(o);
 		return false;
-	event_add(o->writable, NULL);
+	}
 	o->ops.on_change(o->ctx);
 	return true;
 }

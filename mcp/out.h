@@ -15,14 +15,23 @@ struct out;
 struct out_ops {
 	/* The queue is longer or shorter; must not write. */
 	void (*on_change)(void *ctx);
-	void (*on_broken)(void *ctx); /* nobody reads any more; said once */
+	void (*on_broken)(
+	    void *ctx); /* nothing can be written any more; said once */
 };
 
 /* fd is borrowed. NULL: no memory. The program must ignore SIGPIPE. */
 struct out *
 out_new(struct event_base *, int fd, const struct out_ops *, void *ctx);
 void out_free(struct out **);
-/* Queues one line and its newline; false when there is no memory for it. */
+/*
+ * A line that somebody waits for cannot be made: as if nobody read any more,
+ * and on_broken is called from the loop.
+ */
+void out_break(struct out *);
+/*
+ * Queues one line and its newline; false when there is no memory for it, which
+ * breaks it.
+ */
 bool out_line(struct out *, const void *, size_t len);
 /* Bytes that wait. */
 size_t out_queued(const struct out *);

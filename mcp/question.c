@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "mcp/question.h"
+#include "mcp/watch.h"
 
 #define QUESTIONS_MAX   1024
 #define TEXT_BYTES_MAX  (3u << 20)
@@ -18,12 +19,12 @@ question_new(struct adapter *a, struct request *q)
 
 	if (a->nquestions < QUESTIONS_MAX)
 		n = calloc(1, sizeof(*n));
-	if (n == NULL) {
+	if (n == NULL && q->reply.adapter != NULL)
 		reply_error(&q->reply, RPC_INTERNAL_ERROR,
 		    "too many requests of this client are not answered yet",
 		    NULL);
+	if (n == NULL)
 		return NULL;
-	}
 	n->adapter = a;
 	n->reply = q->reply;
 	n->msg = q->msg;
@@ -45,6 +46,8 @@ question_free(struct question **question)
 	TAILQ_REMOVE(&a->questions, n, entry);
 	a->nquestions--;
 	link_drop(a->link, &n->req);
+	if (n->watch != NULL)
+		watch_free(&n->watch);
 	reply_drop(&n->reply);
 	rpc_clear(&n->msg);
 	json_doc_free(&n->kept);
@@ -66,9 +69,12 @@ question_refuse(
 {
 	struct question *n = *question;
 
-	if (code == QUESTION_NOT_FOUND && n->reply.rev->era == ERA_MODERN)
-		code = RPC_INVALID_PARAMS;
-	reply_error(&n->reply, code, message, NULL);
+	if (n->reply.adapter != NULL) {
+		if (code == QUESTION_NOT_FOUND &&
+		    n->reply.rev->era == ERA_MODERN)
+			code = RPC_INVALID_PARAMS;
+		reply_error(&n->reply, code, message, NULL);
+	}
 	question_free(question);
 }
 
@@ -132,7 +138,8 @@ on_answer(struct link_req *r, bool good, const char *json, size_t len)
 		return;
 	}
 	if (!good) {
-		question_error(&n->reply, json, len);
+		if (n->reply.adapter != NULL)
+			question_error(&n->reply, json, len);
 		question_free(&n);
 		return;
 	}

@@ -16,6 +16,8 @@
 #include "mcp/method.h"
 
 struct question;
+struct task;
+struct watch;
 
 /*
  * The service's answer, parsed, for this call only. Asks the next question, or
@@ -34,13 +36,19 @@ struct question {
 	char id[IPC_ID_MAX + 1]; /* of a run or an artifact; or a cursor */
 	char mime[128];
 	size_t index, done;
+	int64_t number;
+	struct watch *watch; /* of its run; NULL: none */
+	/* Of the run as a task: see task.h. */
+	void (*looked)(struct question *, const struct task *);
+	void (*ended)(struct question *, const struct task *);
 	struct json_doc *kept; /* an answer that is worked through */
 	struct buf text;       /* what is gathered */
 };
 
 /*
  * Takes the request over. NULL: it was answered with an error, since there is
- * no memory or too much is asked already.
+ * no memory or too much is asked already. A request without reply is nobody's:
+ * errors just end it.
  */
 struct question *question_new(struct adapter *, struct request *);
 /* Initializes the params of the next question, which the caller fills. */

@@ -64,8 +64,10 @@ reply_init(struct reply *r, struct adapter *a, struct batch *batch,
 	memset(r, 0, sizeof(*r));
 	if (id != NULL) {
 		r->id = malloc(id_len);
-		if (r->id == NULL)
+		if (r->id == NULL) {
+			out_break(a->out);
 			return false;
+		}
 		memcpy(r->id, id, id_len);
 		r->id_len = id_len;
 	}
@@ -163,6 +165,8 @@ reply_out(struct reply *r, struct reply_text *t)
 		sent = batch_add(r->batch, &t->buf);
 	else if (sent)
 		sent = out_line(r->adapter->out, t->buf.data, t->buf.len);
+	if (!sent && t->buf.starved)
+		out_break(r->adapter->out);
 	buf_clear(&t->buf);
 	return sent;
 }

@@ -7,6 +7,7 @@ static const struct revision revisions[] = {
 #define BATCHES                       REV_BATCHES
 #define ANNOTATIONS                   REV_ANNOTATIONS
 #define STRUCTURED                    REV_STRUCTURED
+#define TASKS                         REV_TASKS
 #define REVISION(name, era, features) { name, era, features },
 #include "mcp/revision.def"
 #undef REVISION
@@ -23,14 +24,26 @@ revision_find(struct json_val name)
 	return NULL;
 }
 
-const struct revision *
-revision_newest_legacy(void)
+static const struct revision *
+newest_of(enum era era)
 {
 	size_t i = 0;
 
-	while (revisions[i].era != ERA_LEGACY)
+	while (revisions[i].era != era)
 		i++;
 	return &revisions[i];
+}
+
+const struct revision *
+revision_newest_legacy(void)
+{
+	return newest_of(ERA_LEGACY);
+}
+
+const struct revision *
+revision_newest_modern(void)
+{
+	return newest_of(ERA_MODERN);
 }
 
 void

@@ -16,6 +16,7 @@ enum era {
 #define REV_BATCHES     1u
 #define REV_ANNOTATIONS 2u
 #define REV_STRUCTURED  4u
+#define REV_TASKS       8u
 
 struct revision {
 	const char *name;
@@ -27,6 +28,7 @@ struct revision {
 const struct revision *revision_find(struct json_val name);
 /* The newest one that is agreed on by initialize. */
 const struct revision *revision_newest_legacy(void);
+const struct revision *revision_newest_modern(void);
 /* An array of all names, newest first. */
 void revision_write_names(struct json_writer *);
 

@@ -9,25 +9,24 @@
 
 #include "json/writer.h"
 #include "mcp/method.h"
-#include "mcp/out.h"
+#include "mcp/notice.h"
 #include "mcp/question.h"
 #include "mcp/subs.h"
 #include "mcp/tasks.h"
 #include "mcp/watch.h"
 
-#define META         "io.modelcontextprotocol/"
-#define RUN_SCHEME   "run://"
-#define URI_MAX      (sizeof(RUN_SCHEME) + IPC_ID_MAX)
-#define WATCHES_MAX  256
-#define NOTICE_BYTES (RPC_ID_BYTES_MAX + 65536)
+#define RUN_SCHEME  "run://"
+#define URI_MAX     (sizeof(RUN_SCHEME) + IPC_ID_MAX)
+#define WATCHES_MAX 256
 
 struct sub {
 	TAILQ_ENTRY(sub) entry;
 	struct adapter *adapter;
 	struct reply reply; /* owed: of a legacy one until it has begun */
-	bool listens;       /* of the modern era */
-	bool open;          /* it was told so */
-	size_t beginning;   /* of its watches */
+	size_t number;
+	bool listens;     /* of the modern era */
+	bool open;        /* it was told so */
+	size_t beginning; /* of its watches */
 	struct watch_list watches;
 };
 
@@ -79,60 +78,47 @@ sub_free(struct sub **sub)
 
 /* Notifications. */
 
-struct notice {
-	struct buf buf;
-	struct json_writer w;
-};
-
-/* Its params are open. */
 static void
-notice_begin(struct notice *n, const struct sub *s, const char *method)
+sub_notice(struct notice *n, const struct sub *s, const char *method)
 {
-	buf_init(&n->buf, NOTICE_BYTES);
-	json_writer_init(&n->w, &n->buf);
-	json_write_begin_object(&n->w);
-	json_put_str(&n->w, "jsonrpc", "2.0");
-	json_put_str(&n->w, "method", method);
-	json_write_key(&n->w, "params");
-	json_write_begin_object(&n->w);
-	if (!s->listens)
-		return;
-	json_write_key(&n->w, "_meta");
-	json_write_begin_object(&n->w);
-	json_put_raw(
-	    &n->w, META "subscriptionId", s->reply.id, s->reply.id_len);
-	json_write_end_object(&n->w);
+	notice_begin(
+	    n, method, s->listens ? s->reply.id : NULL, s->reply.id_len);
 }
 
+/* Nothing when there are none of that kind. */
 static void
-notice_send(struct notice *n, struct adapter *a)
+sub_write_watches(
+    const struct sub *s, struct json_writer *w, const char *name, bool tasks)
 {
-	json_write_end_object(&n->w);
-	json_write_end_object(&n->w);
-	if (json_writer_finish(&n->w))
-		out_line(a->out, n->buf.data, n->buf.len);
-	buf_clear(&n->buf);
+	const struct watch *watch;
+	char uri[URI_MAX];
+	bool any = false;
+
+	TAILQ_FOREACH(watch, &s->watches, entry) {
+		if (watch->task != tasks)
+			continue;
+		if (!any) {
+			json_write_key(w, name);
+			json_write_begin_array(w);
+		}
+		any = true;
+		uri_of(watch, uri);
+		json_write_str(w, tasks ? watch->run_id : uri);
+	}
+	if (any)
+		json_write_end_array(w);
 }
 
 static void
 sub_acknowledge(struct sub *s)
 {
 	struct notice n;
-	char uri[URI_MAX];
-	struct watch *w;
 
-	notice_begin(&n, s, "notifications/subscriptions/acknowledged");
+	sub_notice(&n, s, "notifications/subscriptions/acknowledged");
 	json_write_key(&n.w, "notifications");
 	json_write_begin_object(&n.w);
-	if (!TAILQ_EMPTY(&s->watches)) {
-		json_write_key(&n.w, "resourceSubscriptions");
-		json_write_begin_array(&n.w);
-		TAILQ_FOREACH(w, &s->watches, entry) {
-			uri_of(w, uri);
-			json_write_str(&n.w, uri);
-		}
-		json_write_end_array(&n.w);
-	}
+	sub_write_watches(s, &n.w, "resourceSubscriptions", false);
+	sub_write_watches(s, &n.w, "taskIds", true);
 	json_write_end_object(&n.w);
 	notice_send(&n, s->adapter);
 }
@@ -153,6 +139,17 @@ sub_forget_over(struct sub **sub)
 		sub_free(sub);
 }
 
+/* Of tasks that have ended there is no change to come. */
+static void
+sub_tell_ended(const struct sub *s)
+{
+	const struct watch *w;
+
+	TAILQ_FOREACH(w, &s->watches, entry)
+		if (w->task && w->over)
+			tasks_tell(s->adapter, s->number, w->run_id);
+}
+
 /* All watches have begun; frees what has nothing to wait for. */
 static void
 sub_open(struct sub **sub)
@@ -165,6 +162,7 @@ sub_open(struct sub **sub)
 	a->nopening--;
 	if (s->listens) {
 		sub_acknowledge(s);
+		sub_tell_ended(s);
 	} else {
 		reply_begin(&s->reply, &t);
 		reply_send(&s->reply, &t);
@@ -198,9 +196,11 @@ on_changed(struct watch *w, bool last)
 	struct notice n;
 
 	/* Others of the list have not begun yet: the client reads later. */
-	if (s->open) {
+	if (s->open && w->task) {
+		tasks_tell(s->adapter, s->number, w->run_id);
+	} else if (s->open) {
 		uri_of(w, uri);
-		notice_begin(&n, s, "notifications/resources/updated");
+		sub_notice(&n, s, "notifications/resources/updated");
 		json_put_str(&n.w, "uri", uri);
 		notice_send(&n, s->adapter);
 	}
@@ -218,6 +218,7 @@ sub_new(struct adapter *a, struct request *q)
 		return NULL;
 	}
 	s->adapter = a;
+	s->number = ++a->nsubs;
 	s->reply = q->reply;
 	memset(&q->reply, 0, sizeof(q->reply));
 	s->listens = s->reply.rev->era == ERA_MODERN;
@@ -229,19 +230,20 @@ sub_new(struct adapter *a, struct request *q)
 
 /* False: there are too many. One that is there already is not added. */
 static bool
-sub_add(struct sub *s, const char *run_id)
+sub_add(struct sub *s, const char *run_id, bool task)
 {
 	struct adapter *a = s->adapter;
 	struct watch *w;
 
 	TAILQ_FOREACH(w, &s->watches, entry)
-		if (strcmp(w->run_id, run_id) == 0)
+		if (w->task == task && strcmp(w->run_id, run_id) == 0)
 			return true;
 	if (a->nwatches >= WATCHES_MAX)
 		return false;
 	w = watch_new(a, run_id, on_began, on_changed, s);
 	if (w == NULL)
 		return false;
+	w->task = task;
 	TAILQ_INSERT_TAIL(&s->watches, w, entry);
 	a->nwatches++;
 	s->beginning++;
@@ -313,7 +315,7 @@ resources_subscribe(struct adapter *a, struct request *q)
 	/* The new one takes the place of an older one. */
 	subs_remove(a, id);
 	s = sub_new(a, q);
-	if (s != NULL && !sub_add(s, id))
+	if (s != NULL && !sub_add(s, id, false))
 		sub_refuse(&s);
 }
 
@@ -342,18 +344,37 @@ listen_check(struct request *q, struct json_val wanted)
 		    "subscriptions/listen must not be in a batch", NULL);
 		return false;
 	}
-	if (!json_is_object(wanted) ||
-	    (!json_is_missing(uris) && !json_is_array(uris))) {
-		reply_error(&q->reply, RPC_INVALID_PARAMS,
-		    "params.notifications must be an object, and its member "
-		    "resourceSubscriptions an array",
-		    NULL);
-		return false;
-	}
 	if (!json_is_missing(tasks) &&
 	    !tasks_declared(q->reply.rev, q->msg.params)) {
 		tasks_refuse(&q->reply);
 		return false;
+	}
+	if (!json_is_object(wanted) ||
+	    (!json_is_missing(uris) && !json_is_array(uris)) ||
+	    (!json_is_missing(tasks) && !json_is_array(tasks))) {
+		reply_error(&q->reply, RPC_INVALID_PARAMS,
+		    "params.notifications must be an object, and its members "
+		    "resourceSubscriptions and taskIds arrays",
+		    NULL);
+		return false;
+	}
+	return true;
+}
+
+/* What is no run's is left out. False: there are too many. */
+static bool
+listen_add(struct sub *s, struct json_val list, bool tasks)
+{
+	char id[IPC_ID_MAX + 1];
+	struct json_iter it;
+
+	for (it = json_iter(list); json_iter_next(&it);) {
+		if (tasks ? !json_str_copy(it.val, id, sizeof(id)) ||
+			    id[0] == '\0'
+			  : !run_of(it.val, id))
+			continue;
+		if (!sub_add(s, id, tasks))
+			return false;
 	}
 	return true;
 }
@@ -362,8 +383,6 @@ void
 subscriptions_listen(struct adapter *a, struct request *q)
 {
 	struct json_val wanted = json_obj_get(q->msg.params, "notifications");
-	char id[IPC_ID_MAX + 1];
-	struct json_iter it;
 	struct sub *s;
 
 	if (!listen_check(q, wanted))
@@ -371,14 +390,28 @@ subscriptions_listen(struct adapter *a, struct request *q)
 	s = sub_new(a, q);
 	if (s == NULL)
 		return;
-	for (it = json_iter(json_obj_get(wanted, "resourceSubscriptions"));
-	     json_iter_next(&it);)
-		if (run_of(it.val, id) && !sub_add(s, id)) {
-			sub_refuse(&s);
-			return;
-		}
-	if (s->beginning == 0)
+	if (!listen_add(
+		s, json_obj_get(wanted, "resourceSubscriptions"), false) ||
+	    !listen_add(s, json_obj_get(wanted, "taskIds"), true))
+		sub_refuse(&s);
+	else if (s->beginning == 0)
 		sub_open(&s);
+}
+
+bool
+subs_id(
+    struct adapter *a, size_t number, const uint8_t **ret_id, size_t *ret_len)
+{
+	const struct sub *s;
+
+	TAILQ_FOREACH(s, &a->subs, entry) {
+		if (s->number != number || !s->listens)
+			continue;
+		*ret_id = s->reply.id;
+		*ret_len = s->reply.id_len;
+		return true;
+	}
+	return false;
 }
 
 void

@@ -15,6 +15,12 @@
 void subs_cancel(struct adapter *, const uint8_t *id, size_t len);
 /* No more input comes: those that are open end with their results. */
 void subs_end(struct adapter *);
+/*
+ * The request id of a subscription of the modern era, by its number; false when
+ * it is no more.
+ */
+bool subs_id(
+    struct adapter *, size_t number, const uint8_t **ret_id, size_t *ret_len);
 /* Without a word. */
 void subs_drop_all(struct adapter *);
 

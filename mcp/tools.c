@@ -99,7 +99,7 @@ static const struct tool tools[] = {
 	{ TOOL(list_task_runs), MSG_RUN_LIST, list_args, answer_prepare_bounded,
 	    answer_runs },
 	{ TOOL(cancel_task_run), MSG_RUN_CANCEL, cancel_args, NULL,
-	    answer_run_change },
+	    answer_plain },
 	{ TOOL(get_artifact), MSG_ARTIFACT_GET, artifact_args, NULL,
 	    answer_exact },
 	{ TOOL(get_runtime_profile), MSG_PROFILE_GET, no_args, NULL,
@@ -133,17 +133,20 @@ tool_write(const struct tool *t, unsigned features, struct json_writer *w)
 		{ "inputSchema", 0 },
 		{ "outputSchema", REV_STRUCTURED },
 		{ "annotations", REV_ANNOTATIONS },
+		{ "execution", REV_TASKS },
 	};
 	struct json_doc *doc;
+	struct json_val v;
 
 	json_write_begin_object(w);
 	if (json_parse(t->json, t->len, NULL, JSON_BORROW, &doc, NULL)) {
 		for (size_t i = 0; i < sizeof(members) / sizeof(members[0]);
-		     i++)
-			if ((members[i].feature & ~features) == 0)
-				json_put_val(w, members[i].name,
-				    json_obj_get(
-					json_root(doc), members[i].name));
+		     i++) {
+			v = json_obj_get(json_root(doc), members[i].name);
+			if ((members[i].feature & ~features) == 0 &&
+			    !json_is_missing(v))
+				json_put_val(w, members[i].name, v);
+		}
 		json_doc_free(&doc);
 	}
 	json_write_end_object(w);

@@ -79,9 +79,11 @@ waiting_prepare(struct call *c)
 
 	c->submitted = true;
 	/* Who asks for an answer at once gets the run. */
-	c->as_task = tasks_declared(c->reply.rev, c->msg.params) &&
-	    !json_str_eq(
-		json_obj_get(json_obj_get(args, "options"), "mode"), "async");
+	c->as_task = tasks_wanted(c->reply.rev, c->msg.params) ||
+	    (tasks_declared(c->reply.rev, c->msg.params) &&
+		!json_str_eq(
+		    json_obj_get(json_obj_get(args, "options"), "mode"),
+		    "async"));
 	if (!write_options(c, json_obj_get(args, "options"))) {
 		answer_fault(
 		    c, ERR_INVALID_PARAMETER, "/options: longer than 64 KiB");
@@ -282,7 +284,8 @@ waiting_submitted(struct call *c, bool good, const char *json, size_t len)
 	}
 	note_submission(c, json_root(doc));
 	ended = is_terminal(json_root(doc));
-	if (c->as_task && !ended && !c->abandoned) {
+	if (c->as_task && !c->abandoned &&
+	    (!ended || c->reply.rev->era == ERA_LEGACY)) {
 		tasks_answer_made(c, json_root(doc));
 		json_doc_free(&doc);
 		return;

@@ -31,6 +31,7 @@ typedef void watch_changed_fn(struct watch *, bool last);
 struct watch {
 	TAILQ_ENTRY(watch) entry; /* its user's */
 	void *ctx;                /* its user's */
+	bool task;                /* its user's */
 	char run_id[IPC_ID_MAX + 1];
 	/* Private. */
 	struct adapter *adapter;

@@ -15,6 +15,9 @@ model_libmodel_a_SOURCES = \
 	model/errors.def \
 	model/errors.h \
 	model/events.def \
+	model/faults.c \
+	model/faults.def \
+	model/faults.h \
 	model/limits.h \
 	model/mime.c \
 	model/mime.h \

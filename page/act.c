@@ -139,8 +139,6 @@ act_finish(struct page *p, enum page_status status, const char *message)
 		result.json = (const char *)out.data;
 		result.len = out.len;
 	}
-	if (p->act.old_target[0] != '\0')
-		browser_close_target(p->browser, p->act.old_target);
 	act_clear(p);
 	cb(p, &result, p->arg);
 	buf_clear(&out);
@@ -162,16 +160,7 @@ act_write_argument(struct page *p, struct buf *b)
 	const struct page_acting *a = &p->act;
 	struct json_writer w;
 
-	json_writer_init(&w, b);
-	json_write_begin_object(&w);
-	json_put_int64(&w, "executionContextId", p->context);
-	json_put_bool(&w, "returnByValue", true);
-	json_put_bool(&w, "awaitPromise", true);
-	json_write_key(&w, "arguments");
-	json_write_begin_array(&w);
-	json_write_begin_object(&w);
-	json_write_key(&w, "value");
-	json_write_begin_object(&w);
+	script_begin_argument(p, &w, b);
 	json_put_str(&w, "step", a->step);
 	json_put_int64(&w, "timeoutMs", act_left_ms(p));
 	json_put_int64(&w, "totalMs", a->timeout_ms);
@@ -181,9 +170,7 @@ act_write_argument(struct page *p, struct buf *b)
 		json_put_raw(&w, "args", a->args.data, a->args.len);
 	if (a->value.len > 0)
 		json_put_raw(&w, "value", a->value.data, a->value.len);
-	json_write_end_object(&w);
-	json_write_end_object(&w);
-	json_write_end_array(&w);
+	script_end_argument(&w);
 }
 
 static void act_on_told(struct cdp *, const struct cdp_reply *, void *arg);

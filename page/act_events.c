@@ -58,19 +58,38 @@ act_take_popup(
     struct page *p, const char *session, const char *target, bool loading)
 {
 	struct page_acting *a = &p->act;
-	char old[PAGE_ID_MAX + 1];
+	char old[PAGE_ID_MAX + 1], left[PAGE_ID_MAX + 1];
 
 	if (p->op != OP_ACT || !a->sent || p->late_status != PAGE_OK ||
 	    a->old_target[0] != '\0')
 		return false;
 	strlcpy(old, p->target, sizeof(old));
+	strlcpy(left, cdp_session_id(p->session), sizeof(left));
 	event_del(p->pause);
 	cdp_forget(p->browser->cdp, p);
-	if (!page_move(p, session, target, act_on_moved))
+	if (!page_move(p, session, target, true, act_on_moved))
 		return false;
 	strlcpy(a->old_target, old, sizeof(a->old_target));
+	if (!openers_add(p, left, old))
+		browser_close_target(p->browser, old);
 	a->navigated = true;
 	a->settling = false;
 	a->leaving = loading;
 	return true;
+}
+
+/* What was not done in the window is done here; what was has led here. */
+void
+act_on_returned(struct page *p)
+{
+	struct page_acting *a = &p->act;
+
+	a->leaving = a->loading = false;
+	if (a->sent || a->settling) {
+		a->navigated = true;
+		a->settling = false;
+		act_settle(p);
+	} else {
+		act_step(p, a->step);
+	}
 }

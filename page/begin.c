@@ -62,6 +62,7 @@ page_navigate(struct page *p, const char *url,
 		page_finish_later(p, PAGE_BAD_URL, why);
 		return true;
 	}
+	openers_close(p);
 	page_send(p, "Page.navigate", "url", url,
 	    p->load.opts.timeout_ms + PAGE_RECOVER_MS, load_on_navigate);
 	if (p->loader[0] != '\0')

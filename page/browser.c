@@ -169,10 +169,13 @@ browser_on_detached(struct browser *b, struct json_span params)
 	if (s == NULL)
 		return;
 	TAILQ_FOREACH(p, &b->pages, next) {
-		if (p->session == s) {
-			page_on_lost(p, PAGE_CLOSED, "the tab was closed");
+		if (openers_on_detached(p, s))
 			return;
-		}
+		if (p->session != s)
+			continue;
+		if (!openers_return(p))
+			page_on_lost(p, PAGE_CLOSED, "the tab was closed");
+		return;
 	}
 	cdp_session_free(&s);
 }

@@ -41,6 +41,16 @@ page_on_popup(struct page *p)
 		    "the page keeps opening windows");
 }
 
+const char *
+page_dialog_answer(struct json_span params)
+{
+	char type[32] = "";
+
+	(void)page_member_str(params, "type", type, sizeof(type));
+	return strcmp(type, "beforeunload") == 0 ? "{\"accept\":true}"
+						 : "{\"accept\":false}";
+}
+
 /*
  * Nothing else of the page runs while a dialog is open, so it is answered at
  * once: leaving is allowed, all other questions get the careful answer.
@@ -48,13 +58,9 @@ page_on_popup(struct page *p)
 void
 page_on_dialog(struct page *p, struct json_span params)
 {
-	char type[32] = "";
-	const char *answer;
+	const char *answer = page_dialog_answer(params);
 	struct iovec iov;
 
-	(void)page_member_str(params, "type", type, sizeof(type));
-	answer = strcmp(type, "beforeunload") == 0 ? "{\"accept\":true}"
-						   : "{\"accept\":false}";
 	iov = (struct iovec){ (void *)(uintptr_t)answer, strlen(answer) };
 	p->counters.dialogs++;
 	if (++p->dialogs % PAGE_DIALOGS_MAX == 0)

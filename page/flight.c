@@ -9,6 +9,7 @@
  * left behind neither: so all of them are forgotten with their document, and
  * nobody waits for one longer than the time a page may take to become stable.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "common/clock.h"
@@ -62,6 +63,23 @@ flight_end(struct page *p, const char *id)
 	}
 }
 
+bool
+flight_let_go(
+    struct page *p, struct cdp_session *session, struct json_span params)
+{
+	char id[PAGE_ID_MAX + 1], text[PAGE_ID_MAX + 32];
+	struct iovec iov = { text, 0 };
+
+	if (!page_member_str(params, "requestId", id, sizeof(id)) ||
+	    scheme_on_paused(p, session, id, params))
+		return false;
+	iov.iov_len =
+	    (size_t)snprintf(text, sizeof(text), "{\"requestId\":\"%s\"}", id);
+	cdp_call(p->browser->cdp, session, "Fetch.continueRequest", &iov, 1,
+	    PAGE_CALL_MS, NULL, NULL);
+	return true;
+}
+
 void
 flight_on_paused(struct page *p, struct json_span params)
 {
@@ -74,10 +92,8 @@ flight_on_paused(struct page *p, struct json_span params)
 		stage_on_paused(p, id);
 		return;
 	}
-	if (scheme_on_paused(p, id, params))
+	if (!flight_let_go(p, p->session, params))
 		return;
-	page_send(
-	    p, "Fetch.continueRequest", "requestId", id, PAGE_CALL_MS, NULL);
 	if (!json_span_member(params, "responseStatusCode", &span) &&
 	    !json_span_member(params, "responseErrorReason", &span)) {
 		flight_start(p, id);

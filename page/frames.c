@@ -36,6 +36,19 @@ frames_watch(struct page *p, struct cdp_session *session)
 	    PAGE_OPEN_MS, NULL, NULL);
 }
 
+void
+frames_watch_again(struct page *p)
+{
+	static const char params[] =
+	    "{\"autoAttach\":false,\"waitForDebuggerOnStart\":false,"
+	    "\"flatten\":true}";
+	struct iovec iov = { (void *)(uintptr_t)params, sizeof(params) - 1 };
+
+	cdp_call(p->browser->cdp, p->session, "Target.setAutoAttach", &iov, 1,
+	    PAGE_OPEN_MS, NULL, NULL);
+	frames_watch(p, p->session);
+}
+
 static void
 frame_free(struct page_frame *f)
 {

@@ -18,6 +18,7 @@ page_libpage_a_SOURCES = \
 	page/input.c \
 	page/keys.def \
 	page/navigate.c \
+	page/openers.c \
 	page/neterrors.def \
 	page/origins.c \
 	page/page.c \

@@ -53,6 +53,7 @@ page_free(struct page **pp)
 		return;
 	MAGIC_CHECK(p, PAGE_MAGIC);
 	frames_clear(p);
+	openers_close(p);
 	cdp_forget(p->browser->cdp, p);
 	cdp_session_free(&p->session);
 	TAILQ_REMOVE(&p->browser->pages, p, next);
@@ -124,7 +125,7 @@ page_on_closed(struct cdp *cdp, const struct cdp_reply *r, void *arg)
 
 	if (r->status == CDP_TIMEOUT)
 		browser_report_stuck(
-		    p->browser, "a tab could not be closed within 1 s");
+		    p->browser, "a tab could not be closed within 5 s");
 	page_on_farewell(-1, 0, p);
 }
 
@@ -133,6 +134,7 @@ static void
 page_leave(struct page *p)
 {
 	p->state = STATE_LOST;
+	openers_close(p);
 	if (p->target[0] == '\0' || browser_is_gone(p->browser) ||
 	    p->browser->kept == p)
 		event_active(p->farewell, EV_TIMEOUT, 0);
@@ -295,11 +297,11 @@ page_be_undrawn(struct page *p)
 
 /* What a tab is told before its first script. */
 static void
-page_set_up(struct page *p, cdp_reply_cb *cb)
+page_set_up(struct page *p, bool fresh, cdp_reply_cb *cb)
 {
 	flight_watch(p);
 	frames_watch(p, p->session);
-	if (p->browser->undrawn)
+	if (p->browser->undrawn && fresh)
 		page_be_undrawn(p);
 	page_send(p, "Page.enable", NULL, NULL, PAGE_OPEN_MS, cb);
 	cdp_call(p->browser->cdp, p->session, "Inspector.enable", NULL, 0,
@@ -322,12 +324,12 @@ page_adopt(struct page *p, const char *session, size_t len)
 	if (p->session == NULL)
 		page_finish(p, PAGE_CRASHED, "the tab could not be attached");
 	else
-		page_set_up(p, page_on_enabled);
+		page_set_up(p, true, page_on_enabled);
 }
 
 bool
-page_move(
-    struct page *p, const char *session, const char *target, cdp_reply_cb *cb)
+page_move(struct page *p, const char *session, const char *target, bool fresh,
+    cdp_reply_cb *cb)
 {
 	struct cdp_session *s = cdp_session_new(
 	    p->browser->cdp, session, strlen(session), page_on_event, p);
@@ -343,7 +345,7 @@ page_move(
 	strlcpy(p->target, target, sizeof(p->target));
 	if (p->scripts_off)
 		page_set_scripts(p, false);
-	page_set_up(p, cb);
+	page_set_up(p, fresh, cb);
 	return true;
 }
 
@@ -377,6 +379,7 @@ page_new(struct browser *b, int timeout_ms, page_cb *cb, void *arg)
 	buf_init(&p->script, PAGE_JSON_MAX);
 	buf_init(&p->doc, PAGE_JSON_MAX);
 	TAILQ_INIT(&p->frames);
+	TAILQ_INIT(&p->openers);
 	TAILQ_INSERT_TAIL(&b->pages, p, next);
 	b->npages++;
 	p->deadline = event_new(b->base, -1, 0, page_on_deadline, p);

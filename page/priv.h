@@ -8,6 +8,7 @@
 
 #include "cdp/cdp.h"
 #include "common/buf.h"
+#include "json/writer.h"
 #include "model/limits.h"
 #include "page/act.h"
 #include "page/browser.h"
@@ -28,6 +29,7 @@
 #define PAGE_INPUT_MS         5000 /* what a page may take for an input */
 #define PAGE_RECOVER_MS       1000
 #define PAGE_LEAVE_MS         1000
+#define PAGE_CLOSE_MS         5000 /* for the browser to close a tab */
 #define PAGE_STABLE_MS        3000
 #define PAGE_GRACE_MS         5000
 #define PAGE_DIALOGS_MAX      20 /* of one operation, then its script is stopped */
@@ -122,6 +124,7 @@ struct page_acting {
 
 struct page_frame;
 TAILQ_HEAD(page_frames, page_frame);
+TAILQ_HEAD(page_openers, page_opener);
 
 struct page {
 	uint32_t magic;
@@ -162,7 +165,8 @@ struct page {
 	struct page_acting act;
 	bool secret_used; /* one was filled in, in this page or one before */
 	struct page_flights flights;
-	struct page_frames frames; /* of other sites */
+	struct page_frames frames;   /* of other sites */
+	struct page_openers openers; /* tabs that it has left, the last first */
 	int nframes;
 	struct page_counters counters;
 };
@@ -218,8 +222,11 @@ void browser_set_up(struct browser *);
 void browser_report_ready(struct browser *, const char *product);
 void browser_close_target(struct browser *, const char *target);
 /* A request that was stopped; true: it was refused for its scheme. */
-bool scheme_on_paused(struct page *, const char *id, struct json_span params);
-/* A frame's new document; false: its tab is being closed for it. */
+bool scheme_on_paused(struct page *, struct cdp_session *, const char *id,
+    struct json_span params);
+/* A frame's new document; false: its tab must be closed, which is told. */
+bool scheme_allows(struct page *, struct json_span frame);
+/* The same, and closes the page's tab. */
 bool scheme_on_document(struct page *, struct json_span frame);
 
 /* takeover.c */
@@ -262,11 +269,26 @@ struct page *page_new(struct browser *, int timeout_ms, page_cb *, void *arg);
 void page_be_undrawn(struct page *);
 void page_adopt(struct page *, const char *session, size_t len);
 /*
- * The page is another tab from now on; the browser answers cb when it has been
- * attached. False when it stays the one it was.
+ * The page is another tab from now on, a fresh one or one that it was before;
+ * the browser answers cb when it has been attached. False when it stays the one
+ * it was.
  */
-bool page_move(
-    struct page *, const char *session, const char *target, cdp_reply_cb *);
+bool page_move(struct page *, const char *session, const char *target,
+    bool fresh, cdp_reply_cb *);
+
+/* openers.c */
+/* The page has left that tab for a window; false: it cannot come back. */
+bool openers_add(struct page *, const char *session, const char *target);
+/* Whether it was the session of one, which is gone then. */
+bool openers_on_detached(struct page *, const struct cdp_session *);
+/*
+ * The page's window has closed itself: it is the tab again that it has left
+ * last, and the operation goes on there if it can. False: there is none.
+ */
+bool openers_return(struct page *);
+/* They are not needed any more. */
+void openers_close(struct page *);
+
 void page_on_crash(struct page *);
 void page_on_lost(struct page *, enum page_status, const char *message);
 void page_free(struct page **);
@@ -283,6 +305,8 @@ void page_send(struct page *, const char *method, const char *key,
 bool page_member_str(struct json_span, const char *key, char *dst, size_t);
 
 /* dialog.c */
+/* What is answered, as params: leaving is allowed, nothing else is. */
+const char *page_dialog_answer(struct json_span params);
 void page_on_dialog(struct page *, struct json_span params);
 /* Another window was opened; with too many the operation fails. */
 void page_on_popup(struct page *);
@@ -349,6 +373,8 @@ void act_finish(struct page *, enum page_status, const char *message);
 /* A pop-up that the action opened; false when it is not to be taken. */
 bool act_take_popup(
     struct page *, const char *session, const char *target, bool loading);
+/* The page is another tab again: the action goes on there. */
+void act_on_returned(struct page *);
 
 /* input.c */
 /* At the place that is kept in p->act. */
@@ -366,6 +392,9 @@ void load_on_world(struct page *);
 /* Has the requests of the tab's scripts reported from now on. */
 void flight_watch(struct page *);
 void flight_on_paused(struct page *, struct json_span params);
+/* Lets a request of that session go; false: it was refused. */
+bool
+flight_let_go(struct page *, struct cdp_session *, struct json_span params);
 /* Another document is shown: what the one before asked for is forgotten. */
 void flight_on_commit(struct page *);
 /*
@@ -377,6 +406,8 @@ int64_t flight_wait_until(const struct page *, int patience_ms);
 /* frames.c */
 /* Opens a session in each frame of another site below that of session. */
 void frames_watch(struct page *, struct cdp_session *);
+/* Those that were attached while the page was another tab are told anew. */
+void frames_watch_again(struct page *);
 void frames_on_event(struct page *, const struct cdp_event *);
 /* Forgets all frames: another document is shown, or the page ends. */
 void frames_clear(struct page *);
@@ -401,6 +432,13 @@ page_is_loading(const struct page *p)
 /* Makes the isolated world of the current document, then goes on by op. */
 void script_need_world(struct page *);
 void script_on_world(struct page *);
+/*
+ * What Runtime.callFunctionOn takes before the function: awaited, its value
+ * wanted, with one argument, an object whose members are written in between.
+ */
+void
+script_begin_argument(const struct page *, struct json_writer *, struct buf *);
+void script_end_argument(struct json_writer *);
 /*
  * The extraction that p->extract_opts ask for, as "parts return extract(opts)",
  * the body of a JavaScript function inside a JSON string. Fills iov from n on,

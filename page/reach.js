@@ -81,12 +81,19 @@ async function until(end, look) {
   }
 }
 
+// Whether it, or what it is in, may be about to move: an animation stays at its
+// first place until it has a start time. A window that is not drawn gives none.
+const isPending = (el) => document.getAnimations().some((a) =>
+  a.pending && a.effect !== null && a.effect.target !== null && a.effect.target.contains(el));
+
 // True when it stands where it stood a frame ago.
 async function rests(el) {
   const place = () => {
     const r = el.getBoundingClientRect();
     return [r.x, r.y, r.width, r.height].join();
   };
+  for (let n = 0; n < 3 && isPending(el); n++)
+    await frame();
   const before = place();
   await frame();
   return el.isConnected && place() === before;

@@ -19,7 +19,7 @@ page_close_target(struct page *p, cdp_reply_cb *cb)
 	iov.iov_len = (size_t)snprintf(
 	    params, sizeof(params), "{\"targetId\":\"%s\"}", p->target);
 	cdp_call(p->browser->cdp, NULL, "Target.closeTarget", &iov, 1,
-	    PAGE_RECOVER_MS, cb, p);
+	    PAGE_CLOSE_MS, cb, p);
 }
 
 static void
@@ -29,7 +29,7 @@ recover_on_closed(struct cdp *cdp, const struct cdp_reply *r, void *arg)
 
 	if (r->status == CDP_TIMEOUT)
 		browser_report_stuck(
-		    p->browser, "a tab could not be closed within 1 s");
+		    p->browser, "a tab could not be closed within 5 s");
 	p->target[0] = '\0';
 	page_on_lost(p, p->late_status, p->late_message);
 }

@@ -52,7 +52,8 @@ scheme_is_web(struct json_span obj)
  * batch of pages a tenth of its speed, a page that is watched anyway nothing.
  */
 bool
-scheme_on_paused(struct page *p, const char *id, struct json_span params)
+scheme_on_paused(struct page *p, struct cdp_session *session, const char *id,
+    struct json_span params)
 {
 	char text[PAGE_ID_MAX + 64];
 	struct json_span request;
@@ -63,7 +64,7 @@ scheme_on_paused(struct page *p, const char *id, struct json_span params)
 		return false;
 	iov.iov_len = (size_t)snprintf(text, sizeof(text),
 	    "{\"requestId\":\"%s\",\"errorReason\":\"AccessDenied\"}", id);
-	cdp_call(p->browser->cdp, p->session, "Fetch.failRequest", &iov, 1,
+	cdp_call(p->browser->cdp, session, "Fetch.failRequest", &iov, 1,
 	    PAGE_CALL_MS, NULL, NULL);
 	browser_warn(
 	    p->browser, "a page asked for what is not of the web: refused");
@@ -71,7 +72,7 @@ scheme_on_paused(struct page *p, const char *id, struct json_span params)
 }
 
 bool
-scheme_on_document(struct page *p, struct json_span frame)
+scheme_allows(struct page *p, struct json_span frame)
 {
 	char url[SCHEME_BYTES];
 
@@ -81,6 +82,14 @@ scheme_on_document(struct page *p, struct json_span frame)
 	browser_warn(p->browser,
 	    "a page went to an address of the scheme %.*s: its tab is closed",
 	    (int)strcspn(url, ":"), url);
+	return false;
+}
+
+bool
+scheme_on_document(struct page *p, struct json_span frame)
+{
+	if (scheme_allows(p, frame))
+		return true;
 	browser_close_target(p->browser, p->target);
 	return false;
 }

@@ -32,6 +32,30 @@ script_failure(struct json_span result, char *dst, size_t size)
 	return PAGE_SCRIPT_FAILED;
 }
 
+void
+script_begin_argument(
+    const struct page *p, struct json_writer *w, struct buf *b)
+{
+	json_writer_init(w, b);
+	json_write_begin_object(w);
+	json_put_int64(w, "executionContextId", p->context);
+	json_put_bool(w, "returnByValue", true);
+	json_put_bool(w, "awaitPromise", true);
+	json_write_key(w, "arguments");
+	json_write_begin_array(w);
+	json_write_begin_object(w);
+	json_write_key(w, "value");
+	json_write_begin_object(w);
+}
+
+void
+script_end_argument(struct json_writer *w)
+{
+	json_write_end_object(w);
+	json_write_end_object(w);
+	json_write_end_array(w);
+}
+
 static void
 script_on_world_made(struct cdp *cdp, const struct cdp_reply *r, void *arg)
 {

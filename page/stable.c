@@ -154,16 +154,7 @@ load_add_arguments(const struct page *p, struct buf *b)
 	const struct page_load *l = &p->load;
 	struct json_writer w;
 
-	json_writer_init(&w, b);
-	json_write_begin_object(&w);
-	json_put_int64(&w, "executionContextId", p->context);
-	json_put_bool(&w, "returnByValue", true);
-	json_put_bool(&w, "awaitPromise", true);
-	json_write_key(&w, "arguments");
-	json_write_begin_array(&w);
-	json_write_begin_object(&w);
-	json_write_key(&w, "value");
-	json_write_begin_object(&w);
+	script_begin_argument(p, &w, b);
 	json_put_str(&w, "asked", l->asked);
 	json_put_int64(&w, "graceMs", l->opts.load_grace_ms);
 	json_put_int64(&w, "stableMs",
@@ -172,9 +163,7 @@ load_add_arguments(const struct page *p, struct buf *b)
 	json_put_bool(&w, "again", l->quiet_by_ms != 0);
 	json_put_bool(&w, "undrawn", p->browser->undrawn);
 	json_put_bool(&w, "scripts", !p->scripts_off);
-	json_write_end_object(&w);
-	json_write_end_object(&w);
-	json_write_end_array(&w);
+	script_end_argument(&w);
 }
 
 /*

@@ -5,6 +5,7 @@
  * was used last, since a site's session storage lives in it. It never waits for
  * a page longer than a moment: one that does not answer is closed.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@
 
 #define TAKEOVER_SYNC_MS 1000
 #define TAKEOVER_RANK_MS 500
-#define TAKEOVER_OPEN_MS 2000
+#define TAKEOVER_OPEN_MS 1000
 #define TAKEOVER_TABS    64
 
 /*
@@ -45,7 +46,8 @@ struct tab {
 struct takeover {
 	struct browser *browser;
 	char product[128];
-	struct page *page; /* of the tab tried */
+	struct tab *tried;
+	struct page *page; /* of it */
 	unsigned asking;
 	unsigned n;
 	struct tab tabs[TAKEOVER_TABS];
@@ -175,11 +177,52 @@ takeover_on_tree(struct cdp *cdp, const struct cdp_reply *r, void *arg)
 }
 
 static void
+takeover_on_again(struct cdp *cdp, const struct cdp_reply *r, void *arg)
+{
+	takeover_try(arg);
+}
+
+/*
+ * A tab that a killed worker just sent elsewhere may wait for ever for a request
+ * of which nobody knows, and answer nothing meanwhile. What it loads is given
+ * up, and another session with it, which is noted as a tab of its own, may be
+ * better. False: this was that one already.
+ */
+static bool
+takeover_again(struct takeover *t)
+{
+	struct cdp *cdp = t->browser->cdp;
+	char old[PAGE_ID_MAX + 32], new[PAGE_ID_MAX + 48];
+	struct iovec iov = { old, 0 };
+
+	for (struct tab *tab = t->tabs; tab != t->tried; tab++)
+		if (strcmp(tab->target, t->tried->target) == 0)
+			return false;
+	cdp_call(cdp, t->page->session, "Page.stopLoading", NULL, 0,
+	    PAGE_CALL_MS, NULL, NULL);
+	iov.iov_len = (size_t)snprintf(
+	    old, sizeof(old), "{\"sessionId\":\"%s\"}", t->tried->session);
+	cdp_call(cdp, NULL, "Target.detachFromTarget", &iov, 1, PAGE_CALL_MS,
+	    NULL, NULL);
+	iov.iov_base = new;
+	iov.iov_len = (size_t)snprintf(new, sizeof(new),
+	    "{\"targetId\":\"%s\",\"flatten\":true}", t->tried->target);
+	cdp_call(cdp, NULL, "Target.attachToTarget", &iov, 1, TAKEOVER_RANK_MS,
+	    takeover_on_again, t);
+	return true;
+}
+
+static void
 takeover_on_open(
     struct page *p, enum page_status status, const char *message, void *arg)
 {
 	struct takeover *t = arg;
 
+	t->page = p;
+	if (status == PAGE_TIMEOUT && takeover_again(t)) {
+		p->target[0] = '\0'; /* not to be closed */
+		return;
+	}
 	if (status != PAGE_OK) {
 		takeover_try(t);
 		return;
@@ -220,6 +263,7 @@ takeover_try(struct takeover *t)
 		return;
 	}
 	tab->passed = true;
+	t->tried = tab;
 	p = page_new(t->browser, TAKEOVER_OPEN_MS, takeover_on_open, t);
 	if (p == NULL) {
 		takeover_finish(t, NULL);
@@ -328,6 +372,7 @@ browser_leave(struct browser *b)
 	struct page *p;
 
 	TAILQ_FOREACH(p, &b->pages, next) {
+		openers_close(p);
 		if (page_is_open(p) && !p->staged &&
 		    (b->kept == NULL || p->used > b->kept->used))
 			b->kept = p;

@@ -8,7 +8,7 @@ liblua5.4-dev libpcre2-dev
 libconfuse-dev libseccomp-dev libidn2-dev chromium-headless-shell fonts-dejavu-core perl procps"
 packages_check="chromium clang clang-format clang-tidy libclang-rt-14-dev
 cppcheck iproute2 libjson-c-dev mandoc zstd xz-utils binutils util-linux
-openssl python3 systemd systemd-container zsh"
+openssl python3 strace systemd systemd-container user-mode-linux zsh"
 
 say() {
 	printf '%s: %s\n' "${0##*/}" "$*"
@@ -17,6 +17,14 @@ say() {
 die() {
 	printf '%s: %s\n' "${0##*/}" "$*" >&2
 	exit 1
+}
+
+# die_of LOG MESSAGE...: with the end of what says why.
+die_of() {
+	of=$1
+	shift
+	tail -40 "$of" >&2
+	die "$*: the end of $of is above"
 }
 
 # as_root COMMAND...: runs it as root, through sudo when need be.
@@ -49,7 +57,7 @@ install_packages() {
 	# shellcheck disable=SC2086
 	as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y \
 		--no-install-recommends $missing >"$log_dir/packages.log" 2>&1 ||
-		die "installing failed, see $log_dir/packages.log"
+		die_of "$log_dir/packages.log" "installing failed"
 }
 
 # build_in DIR CONFIGURE-OPTION...: configures once and builds.
@@ -58,12 +66,12 @@ build_in() {
 	shift
 	[ -x "$top/configure" ] && [ "$top/configure" -nt "$top/configure.ac" ] ||
 		(cd "$top" && ./autogen.sh) >"$log_dir/autogen.log" 2>&1 ||
-		die "autogen.sh failed, see $log_dir/autogen.log"
+		die_of "$log_dir/autogen.log" "autogen.sh failed"
 	mkdir -p "$dir"
 	[ -f "$dir/config.status" ] ||
 		(cd "$dir" && "$top/configure" "$@") \
 			>"$log_dir/configure.log" 2>&1 ||
-		die "configure failed, see $log_dir/configure.log"
+		die_of "$log_dir/configure.log" "configure failed"
 	make -C "$dir" -j"$(nproc)" >"$log_dir/build.log" 2>&1 ||
-		die "building failed, see $log_dir/build.log"
+		die_of "$log_dir/build.log" "building failed"
 }

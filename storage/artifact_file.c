@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <nettle/sha2.h>
 
+#include "common/crashpoint.h"
 #include "common/fdio.h"
 #include "common/panic.h"
 #include "model/limits.h"
@@ -49,6 +50,7 @@ shard_open(struct store *s, const struct ulid *id, bool create, int *ret_fd)
 	else if (create && errno != EEXIST)
 		return store_err_of_errno(errno);
 	if (create && s->shards_dirty) {
+		CRASH_POINT(artifact_sharded);
 		if (fsync(s->artifacts_fd) == -1)
 			return store_err_of_errno(errno);
 		s->shards_dirty = false;
@@ -70,7 +72,9 @@ artifact_file_remove(struct store *s, const struct ulid *id)
 	if (shard_open(s, id, false, &dir) != STORE_OK)
 		return;
 	ulid_format(id, name);
+	CRASH_POINT(artifact_unnamed);
 	unlinkat(dir, name, 0);
+	CRASH_POINT(artifact_removed);
 	fd_close(&dir);
 }
 
@@ -102,26 +106,62 @@ read_at(int fd, const struct artifact_row *row, uint64_t offset, void *to,
 }
 
 enum store_err
+artifact_file_open(struct store *s, const struct ulid *id, int *ret_fd)
+{
+	char name[ULID_CHARS + 1];
+	enum store_err err = STORE_OK;
+	int dir = -1, fd;
+
+	if (shard_open(s, id, false, &dir) != STORE_OK)
+		return STORE_CORRUPT;
+	ulid_format(id, name);
+	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd == -1)
+		err = errno == ENOENT || errno == ELOOP ? STORE_CORRUPT
+							: STORE_IO;
+	else
+		*ret_fd = fd;
+	fd_close(&dir);
+	return err;
+}
+
+enum store_err
 artifact_file_read(struct store *s, const struct artifact_row *row,
     uint64_t offset, void *to, size_t *len)
 {
-	char name[ULID_CHARS + 1];
 	enum store_err err;
-	int dir = -1, fd;
+	int fd = -1;
 
 	if (row->state != ARTIFACT_IN_FILE || offset > row->size)
 		return STORE_INVALID;
-	if (shard_open(s, &row->id, false, &dir) != STORE_OK)
-		return STORE_CORRUPT;
-	ulid_format(&row->id, name);
-	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	err = fd != -1 || errno == ENOENT || errno == ELOOP ? STORE_CORRUPT
-							    : STORE_IO;
-	if (fd != -1)
-		err = read_at(fd, row, offset, to, len);
+	if ((err = artifact_file_open(s, &row->id, &fd)) != STORE_OK)
+		return err;
+	err = read_at(fd, row, offset, to, len);
 	fd_close(&fd);
-	fd_close(&dir);
 	return err;
+}
+
+bool
+artifact_sum_take(struct artifact_sum *s, const struct artifact_row *row,
+    uint64_t offset, const void *bytes, size_t len)
+{
+	uint8_t sum[SHA256_DIGEST_SIZE];
+	struct sha256_ctx whole;
+
+	if (offset == 0) {
+		s->id = row->id;
+		s->next = 0;
+		sha256_init(&s->sha);
+	}
+	if (offset != s->next || memcmp(&s->id, &row->id, sizeof(s->id)) != 0)
+		return true;
+	sha256_update(&s->sha, len, bytes);
+	s->next += len;
+	if (s->next != row->size)
+		return true;
+	whole = s->sha;
+	sha256_digest(&whole, sizeof(sum), sum);
+	return memcmp(sum, row->sha256, sizeof(sum)) == 0;
 }
 
 enum store_err
@@ -152,6 +192,7 @@ writer_spill(struct artifact_writer *w)
 	    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (w->fd == -1)
 		return store_err_of_errno(errno);
+	CRASH_POINT(artifact_begun);
 	rc = fd_write_all(w->fd, w->head, (size_t)w->size);
 	return rc == 0 ? STORE_OK : store_err_of_errno(rc);
 }
@@ -211,11 +252,15 @@ writer_publish(struct artifact_writer *w)
 
 	if (fsync(w->fd) == -1)
 		return store_err_of_errno(errno);
+	CRASH_POINT(artifact_synced);
 	if ((err = shard_open(w->store, &w->id, true, &dir)) != STORE_OK)
 		return err;
-	if (renameat(w->store->incoming_fd, w->name, dir, w->name) == -1 ||
-	    fsync(dir) == -1)
+	if (renameat(w->store->incoming_fd, w->name, dir, w->name) == -1)
 		rc = errno;
+	CRASH_POINT(artifact_renamed);
+	if (rc == 0 && fsync(dir) == -1)
+		rc = errno;
+	CRASH_POINT(artifact_published);
 	fd_close(&dir);
 	return rc == 0 ? STORE_OK : store_err_of_errno(rc);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "common/crashpoint.h"
 #include "common/panic.h"
 #include "storage/store_impl.h"
 
@@ -26,11 +27,12 @@ op_queue(struct store *s, store_write_fn *fn, void *arg, store_done_fn *done,
 	struct store_op *op;
 
 	MAGIC_CHECK(s, STORE_MAGIC);
-	ASSERT(!s->committing);
-	op = calloc(1, sizeof(*op));
+	ASSERT(!s->committing && !s->opt.read_only);
+	op = s->given_up ? NULL : calloc(1, sizeof(*op));
 	if (op == NULL) {
 		if (done != NULL)
-			done(done_arg, STORE_NO_MEMORY);
+			done(done_arg,
+			    s->given_up ? STORE_CLOSED : STORE_NO_MEMORY);
 		return false;
 	}
 	op->fn = fn;
@@ -104,6 +106,14 @@ op_run(struct store_txn *txn, struct store_op *op, enum turn_outcome *ret)
 	return true;
 }
 
+/* Not every error is the transaction's own: memory that ran out may not be. */
+static enum turn_outcome
+turn_failed(struct store_txn *txn, int err)
+{
+	txn_fail(txn, err);
+	return txn->map_full ? TURN_GROW : TURN_FAILED;
+}
+
 static enum turn_outcome
 turn_fill(struct store_txn *txn, struct store_ops *ops, int64_t now_ms,
     uint64_t *ret_writes)
@@ -111,6 +121,7 @@ turn_fill(struct store_txn *txn, struct store_ops *ops, int64_t now_ms,
 	enum turn_outcome outcome = TURN_DONE;
 	struct store_op *op;
 	uint64_t writes = 0;
+	int err;
 
 	TAILQ_FOREACH(op, ops, link) {
 		if (op->taken_out)
@@ -120,11 +131,13 @@ turn_fill(struct store_txn *txn, struct store_ops *ops, int64_t now_ms,
 		if (op->result == STORE_OK)
 			writes++;
 	}
-	if (run_index_flush(txn) != STORE_OK || audit_flush(txn) != STORE_OK)
-		return txn->map_full ? TURN_GROW : TURN_FAILED;
-	if (writes > 0 && now_ms > txn->store->floor_ms &&
-	    meta_put(txn, "stamp", now_ms) != STORE_OK)
-		return txn->map_full ? TURN_GROW : TURN_FAILED;
+	err = run_index_flush(txn);
+	if (err == STORE_OK)
+		err = audit_flush(txn);
+	if (err == STORE_OK && writes > 0 && now_ms > txn->store->floor_ms)
+		err = meta_put(txn, "stamp", now_ms);
+	if (err != STORE_OK)
+		return turn_failed(txn, err);
 	*ret_writes = writes;
 	return TURN_DONE;
 }
@@ -163,10 +176,12 @@ turn_try(struct store *s, struct store_ops *ops, int64_t now_ms, int *ret_err)
 		*ret_err = txn.err;
 		return outcome;
 	}
+	CRASH_POINT(commit_filled);
 	if (txn_note(&txn, mdb_txn_commit(txn.mdb)) != STORE_OK) {
 		*ret_err = (int)commit_err(s, &txn);
 		return txn.map_full ? TURN_GROW : TURN_FAILED;
 	}
+	CRASH_POINT(commit_written);
 	s->stats.commits++;
 	s->stats.writes += writes;
 	if (now_ms > s->floor_ms)
@@ -224,6 +239,7 @@ turn_commit(struct store *s, struct store_ops *ops, int64_t now_ms)
 				return STORE_FULL;
 			break;
 		case TURN_FAILED:
+			ASSERT(err != STORE_OK);
 			if (err != STORE_FULL || !reserve_give_up(s))
 				return (enum store_err)err;
 			break;
@@ -249,7 +265,9 @@ store_commit(struct store *s, int64_t now_ms)
 	s->hurried = false;
 	s->space_known = false;
 	s->committing = true;
+	CRASH_POINT(commit_begun);
 	spools_sync(s);
+	CRASH_POINT(commit_spooled);
 	err = turn_commit(s, &ops, now_ms);
 	s->committing = false;
 	while ((op = TAILQ_FIRST(&ops)) != NULL) {
@@ -259,8 +277,31 @@ store_commit(struct store *s, int64_t now_ms)
 		if (op->done != NULL)
 			op->done(op->done_arg, op->result);
 		free(op);
+		CRASH_POINT(commit_told_one);
 	}
+	CRASH_POINT(commit_told);
 	return err;
+}
+
+static int
+read_mdb_begin(struct store *s)
+{
+	if (s->read_mdb != NULL)
+		return mdb_txn_renew(s->read_mdb);
+	return mdb_txn_begin(s->env, NULL, MDB_RDONLY, &s->read_mdb);
+}
+
+/* The owner of the store has made the map larger. */
+static int
+read_mdb_again(struct store *s)
+{
+	int rc;
+
+	if (s->read_mdb != NULL)
+		mdb_txn_abort(s->read_mdb);
+	s->read_mdb = NULL;
+	rc = mdb_env_set_mapsize(s->env, 0);
+	return rc == 0 ? read_mdb_begin(s) : rc;
 }
 
 enum store_err
@@ -271,10 +312,9 @@ store_read_begin(struct store *s, struct store_txn **ret_txn)
 
 	MAGIC_CHECK(s, STORE_MAGIC);
 	ASSERT(!s->reading && !s->committing);
-	if (s->read_mdb != NULL)
-		rc = mdb_txn_renew(s->read_mdb);
-	else
-		rc = mdb_txn_begin(s->env, NULL, MDB_RDONLY, &s->read_mdb);
+	rc = read_mdb_begin(s);
+	if (rc == MDB_MAP_RESIZED && s->opt.read_only)
+		rc = read_mdb_again(s);
 	if (rc != 0)
 		return store_err_of(rc);
 	*txn = (struct store_txn){ .store = s, .mdb = s->read_mdb };

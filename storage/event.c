@@ -6,8 +6,6 @@
 #include "storage/event.h"
 #include "storage/store_impl.h"
 
-#define ROW_BYTES (EVENT_DOC_BYTES + 128)
-
 struct head {
 	uint64_t last_seq;
 	uint64_t last_detail; /* newest event that is no state event, or 0 */
@@ -62,7 +60,7 @@ head_get(struct store_txn *txn, const struct ulid *run, struct head *ret)
 	run_key(&k, run);
 	rc = txn_get(txn, TABLE_EVENT_HEADS, &k, &p, &len);
 	if (rc == STORE_NOT_FOUND)
-		return txn_has(txn, TABLE_RUNS, &k) ? STORE_OK : rc;
+		return run_exists(txn, run) ? STORE_OK : rc;
 	if (rc != STORE_OK)
 		return rc;
 	return codec_decode(p, len, ret, head_fields, HEAD_FIELDS);
@@ -138,14 +136,35 @@ int
 event_append(struct store_txn *txn, const struct ulid *run,
     const struct event_row *row, uint64_t *ret_seq)
 {
-	struct buf b;
+	struct buf *b = scratch_begin(txn);
+	int rc = codec_encode(b, row, event_fields, EVENT_FIELDS);
+
+	return rc == STORE_OK ? append_encoded(txn, run, row->kind, b, ret_seq)
+			      : rc;
+}
+
+int
+event_row_read(const uint8_t *payload, size_t len, struct event_row *ret_row)
+{
+	struct event_row row;
 	int rc;
 
-	buf_init(&b, ROW_BYTES);
-	rc = codec_encode(&b, row, event_fields, EVENT_FIELDS);
+	memset(&row, 0, sizeof(row));
+	rc = codec_decode(payload, len, &row, event_fields, EVENT_FIELDS);
 	if (rc == STORE_OK)
-		rc = append_encoded(txn, run, row->kind, &b, ret_seq);
-	buf_clear(&b);
+		*ret_row = row;
+	return rc;
+}
+
+int
+event_totals(
+    struct store_txn *txn, const struct ulid *run, struct event_totals *ret)
+{
+	struct head h;
+	int rc = head_get(txn, run, &h);
+
+	if (rc == STORE_OK)
+		*ret = (struct event_totals){ h.last_seq, h.count, h.bytes };
 	return rc;
 }
 

@@ -47,8 +47,8 @@ idem_key(struct key *k, const uint8_t *identity)
 	key_add(k, identity, STORE_IDENTITY_BYTES);
 }
 
-static int
-row_get(struct store_txn *txn, const uint8_t *identity, struct idem_row *ret)
+int
+idem_read(struct store_txn *txn, const uint8_t *identity, struct idem_row *ret)
 {
 	const uint8_t *p;
 	struct key k;
@@ -100,7 +100,7 @@ idem_get(struct store_txn *txn, const uint8_t identity[STORE_IDENTITY_BYTES],
 	struct idem_row row;
 	int rc;
 
-	if ((rc = row_get(txn, identity, &row)) != STORE_OK ||
+	if ((rc = idem_read(txn, identity, &row)) != STORE_OK ||
 	    (rc = row_live(txn, &row, now_ms)) != STORE_OK)
 		return rc;
 	*ret_row = row;
@@ -118,7 +118,7 @@ idem_reserve(struct store_txn *txn,
 
 	if (row->with_run != (row->expires_ms == 0) || row->expires_ms < 0)
 		return STORE_INVALID;
-	rc = row_get(txn, identity, &old);
+	rc = idem_read(txn, identity, &old);
 	if (rc == STORE_OK) {
 		rc = row_live(txn, &old, now_ms);
 		if (rc == STORE_OK)
@@ -166,7 +166,7 @@ idem_forget(
 	struct idem_row row;
 	int rc;
 
-	rc = row_get(txn, identity, &row);
+	rc = idem_read(txn, identity, &row);
 	if (rc == STORE_OK &&
 	    (!row.with_run || memcmp(&row.run, run, sizeof(*run)) != 0))
 		return STORE_OK;

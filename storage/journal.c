@@ -124,9 +124,7 @@ journal_insert(struct store_txn *txn, const struct ulid *run,
 
 	if ((rc = extents_check(txn, run, row)) != STORE_OK)
 		return rc;
-	key_init(&k);
-	key_add_ulid(&k, run);
-	if (!txn_has(txn, TABLE_RUNS, &k))
+	if (!run_exists(txn, run))
 		return STORE_NOT_FOUND;
 	row_key(&k, run, row->index);
 	if (txn_has(txn, TABLE_JOURNAL, &k))
@@ -229,9 +227,7 @@ collect_put(struct store_txn *txn, const struct ulid *run,
 
 	if (row->part >= LIMIT_ARTIFACT_PARTS)
 		return STORE_INVALID;
-	key_init(&k);
-	key_add_ulid(&k, run);
-	if (!txn_has(txn, TABLE_RUNS, &k))
+	if (!run_exists(txn, run))
 		return STORE_NOT_FOUND;
 	collect_key(&k, run, row->part);
 	buf_init(&b, COLLECT_BYTES);

@@ -9,6 +9,16 @@ storage_libstorage_a_SOURCES = \
 	storage/audit.h \
 	storage/audit_check.c \
 	storage/audit_trim.c \
+	storage/backup.c \
+	storage/backup.h \
+	storage/backup_int.h \
+	storage/backup_spool.c \
+	storage/check.c \
+	storage/check.h \
+	storage/check_files.c \
+	storage/check_int.h \
+	storage/check_rows.c \
+	storage/check_runs.c \
 	storage/codec.c \
 	storage/codec.h \
 	storage/commit.c \
@@ -20,7 +30,11 @@ storage_libstorage_a_SOURCES = \
 	storage/idem.h \
 	storage/journal.c \
 	storage/journal.h \
+	storage/meta.c \
 	storage/purge.c \
+	storage/records.c \
+	storage/records_read.c \
+	storage/restore.c \
 	storage/run.c \
 	storage/run.h \
 	storage/run_index.c \
@@ -73,6 +87,13 @@ t_unit_storage_log_test_SOURCES = t/unit/storage_log_test.c \
 t_unit_storage_log_test_LDADD = $(STORAGE_TEST_LIBS)
 TESTS += t/unit/storage_log_test
 
+check_PROGRAMS += t/unit/storage_action_test
+t_unit_storage_action_test_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS)
+t_unit_storage_action_test_SOURCES = t/unit/storage_action_test.c \
+	t/unit/size.h t/unit/storage_fixture.h t/unit/tap.h
+t_unit_storage_action_test_LDADD = $(STORAGE_TEST_LIBS)
+TESTS += t/unit/storage_action_test
+
 check_PROGRAMS += t/unit/storage_keep_test
 t_unit_storage_keep_test_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS)
 t_unit_storage_keep_test_SOURCES = t/unit/storage_keep_test.c \
@@ -114,3 +135,32 @@ t_unit_storage_audit_test_SOURCES = t/unit/storage_audit_test.c \
 	t/unit/storage_fixture.h t/unit/tap.h
 t_unit_storage_audit_test_LDADD = $(STORAGE_TEST_LIBS)
 TESTS += t/unit/storage_audit_test
+
+check_PROGRAMS += t/unit/storage_check_test
+t_unit_storage_check_test_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS)
+t_unit_storage_check_test_SOURCES = t/unit/storage_check_test.c \
+	t/unit/storage_rest.h t/unit/storage_fixture.h t/unit/tap.h
+t_unit_storage_check_test_LDADD = $(STORAGE_TEST_LIBS)
+TESTS += t/unit/storage_check_test
+
+check_PROGRAMS += t/unit/storage_flip_test
+t_unit_storage_flip_test_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS)
+t_unit_storage_flip_test_SOURCES = t/unit/storage_flip_test.c t/unit/size.h \
+	t/unit/storage_rest.h t/unit/storage_fixture.h t/unit/tap.h
+t_unit_storage_flip_test_LDADD = $(STORAGE_TEST_LIBS)
+TESTS += t/unit/storage_flip_test
+
+check_PROGRAMS += t/unit/storage_backup_test
+t_unit_storage_backup_test_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS)
+t_unit_storage_backup_test_SOURCES = t/unit/storage_backup_test.c \
+	t/unit/size.h t/unit/storage_rest.h t/unit/storage_fixture.h \
+	t/unit/tap.h
+t_unit_storage_backup_test_LDADD = $(STORAGE_TEST_LIBS)
+TESTS += t/unit/storage_backup_test
+
+check_PROGRAMS += t/unit/storage_upgrade_test
+t_unit_storage_upgrade_test_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS)
+t_unit_storage_upgrade_test_SOURCES = t/unit/storage_upgrade_test.c \
+	t/unit/storage_old.h t/unit/storage_fixture.h t/unit/tap.h
+t_unit_storage_upgrade_test_LDADD = $(STORAGE_TEST_LIBS)
+TESTS += t/unit/storage_upgrade_test

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/crashpoint.h"
 #include "common/fdio.h"
 #include "storage/artifact.h"
 #include "storage/run.h"
@@ -49,9 +50,16 @@ spool_named(struct store_txn *txn, const struct ulid *id)
 static bool
 state_named(struct store_txn *txn, const struct ulid *id)
 {
+	struct run_filter f = {
+		.by_status = true, .status = RUN_RUNNING, .session = id
+	};
 	struct session_record r;
+	uint64_t running = 0;
 
-	return session_get(txn, id, &r) != STORE_NOT_FOUND;
+	if (session_get(txn, id, &r) != STORE_NOT_FOUND)
+		return true;
+	/* The run that makes the session has not ended yet. */
+	return run_total(txn, &f, &running) != STORE_OK || running > 0;
 }
 
 /* A directory stream of its own, from the start. */
@@ -67,9 +75,15 @@ stream_open(int at, const char *name)
 	return d;
 }
 
+struct visit {
+	struct store_txn *txn;
+	files_unnamed_fn *fn;
+	void *arg;
+};
+
 static enum store_err
-purge_dir(struct store_txn *txn, int at, const char *name,
-    purge_named_fn *named, unsigned *count)
+visit_dir(const struct visit *v, enum file_kind kind, int at, const char *name,
+    purge_named_fn *named)
 {
 	DIR *d = stream_open(at, name);
 	struct dirent *e;
@@ -77,20 +91,17 @@ purge_dir(struct store_txn *txn, int at, const char *name,
 
 	if (d == NULL)
 		return errno == ENOTDIR || errno == ELOOP ? STORE_OK : STORE_IO;
-	while ((e = readdir(d)) != NULL) {
-		if (!ulid_parse(e->d_name, &id) || named(txn, &id))
-			continue;
-		if (unlinkat(dirfd(d), e->d_name, 0) == 0)
-			(*count)++;
-	}
+	while ((e = readdir(d)) != NULL)
+		if (ulid_parse(e->d_name, &id) && !named(v->txn, &id))
+			v->fn(v->arg, kind, dirfd(d), e->d_name);
 	closedir(d);
 	return STORE_OK;
 }
 
 static enum store_err
-purge_shards(struct store_txn *txn, unsigned *count)
+visit_shards(const struct visit *v)
 {
-	DIR *d = stream_open(txn->store->artifacts_fd, ".");
+	DIR *d = stream_open(v->txn->store->artifacts_fd, ".");
 	enum store_err err = STORE_OK;
 	struct dirent *e;
 
@@ -99,11 +110,45 @@ purge_shards(struct store_txn *txn, unsigned *count)
 	while (err == STORE_OK && (e = readdir(d)) != NULL) {
 		if (strlen(e->d_name) != 2 || e->d_name[0] == '.')
 			continue;
-		err =
-		    purge_dir(txn, dirfd(d), e->d_name, artifact_named, count);
+		err = visit_dir(
+		    v, FILE_ARTIFACT, dirfd(d), e->d_name, artifact_named);
 	}
 	closedir(d);
 	return err;
+}
+
+enum store_err
+files_unnamed(struct store_txn *txn, files_unnamed_fn *fn, void *arg)
+{
+	const struct visit v = { txn, fn, arg };
+	const struct store *s = txn->store;
+	enum store_err err;
+
+	err = visit_dir(&v, FILE_INCOMING, s->incoming_fd, ".", never_named);
+	if (err == STORE_OK)
+		err = visit_shards(&v);
+	if (err == STORE_OK)
+		err = visit_dir(&v, FILE_SPOOL, s->spool_fd, ".", spool_named);
+	if (err == STORE_OK)
+		err =
+		    visit_dir(&v, FILE_STATE, s->sessions_fd, ".", state_named);
+	return err;
+}
+
+static void
+purge_one(void *arg, enum file_kind kind, int dir, const char *name)
+{
+	struct purge_result *r = arg;
+	unsigned *const counts[FILE_KIND__MAX] = {
+		[FILE_INCOMING] = &r->incoming,
+		[FILE_ARTIFACT] = &r->artifacts,
+		[FILE_SPOOL] = &r->spools,
+		[FILE_STATE] = &r->states,
+	};
+
+	if (unlinkat(dir, name, 0) == 0)
+		(*counts[kind])++;
+	CRASH_POINT(purge_removed);
 }
 
 enum store_err
@@ -115,14 +160,7 @@ store_purge(struct store *s, struct purge_result *ret)
 
 	if ((err = store_read_begin(s, &txn)) != STORE_OK)
 		return err;
-	err = purge_dir(txn, s->incoming_fd, ".", never_named, &r.incoming);
-	if (err == STORE_OK)
-		err = purge_shards(txn, &r.artifacts);
-	if (err == STORE_OK)
-		err = purge_dir(txn, s->spool_fd, ".", spool_named, &r.spools);
-	if (err == STORE_OK)
-		err =
-		    purge_dir(txn, s->sessions_fd, ".", state_named, &r.states);
+	err = files_unnamed(txn, purge_one, &r);
 	store_read_end(s);
 	if (err == STORE_OK)
 		*ret = r;

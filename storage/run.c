@@ -72,6 +72,8 @@ static const struct field run_fields[] = {
 	F_BOOL(struct run_record, has_identity),
 	F_FIXED(struct run_record, identity),
 	F_NAME(struct run_record, trust, TRUST__MAX, trust_name),
+	F_U64(struct run_record, heard),
+	F_I64(struct run_record, spent_mono_ms),
 };
 #define RUN_FIELDS       (sizeof(run_fields) / sizeof(run_fields[0]))
 #define RUN_FIELDS_FIRST 28 /* of the first version; add behind them */
@@ -92,8 +94,11 @@ run_valid(const struct run_record *r)
 	    (r->expires_ms == 0 || r->ended_ms != 0);
 }
 
+typedef int put_fn(struct store_txn *, enum store_table, const struct key *,
+    const void *payload, size_t len);
+
 static int
-record_put(struct store_txn *txn, const struct run_record *r)
+record_put(struct store_txn *txn, const struct run_record *r, put_fn *put)
 {
 	struct buf *b = scratch_begin(txn);
 	struct key k;
@@ -101,25 +106,21 @@ record_put(struct store_txn *txn, const struct run_record *r)
 
 	run_key(&k, &r->id);
 	rc = codec_encode(b, r, run_fields, RUN_FIELDS);
-	if (rc == STORE_OK)
-		rc = txn_put(txn, TABLE_RUNS, &k, b->data, b->len);
-	return rc;
+	return rc == STORE_OK ? put(txn, TABLE_RUNS, &k, b->data, b->len) : rc;
 }
 
 int
 run_insert(struct store_txn *txn, const struct run_record *r)
 {
-	struct key k;
 	int rc;
 
 	if (!run_valid(r))
 		return STORE_INVALID;
-	run_key(&k, &r->id);
-	if (txn_has(txn, TABLE_RUNS, &k))
-		return STORE_EXISTS;
-	if ((rc = record_put(txn, r)) != STORE_OK)
+	if ((rc = record_put(txn, r, txn_insert)) != STORE_OK)
 		return rc;
-	run_index_add(txn, r, 0);
+	txn->run = r->id;
+	txn->run_known = true;
+	run_index_add_new(txn, r);
 	return expiry_move(
 	    txn, EXPIRY_RUN, r->id.b, ULID_BYTES, 0, r->expires_ms);
 }
@@ -147,7 +148,7 @@ run_update(struct store_txn *txn, const struct run_record *r)
 		return rc;
 	if (!run_valid(r) || !may_become(&old, r))
 		return STORE_INVALID;
-	if ((rc = record_put(txn, r)) != STORE_OK)
+	if ((rc = record_put(txn, r, txn_put)) != STORE_OK)
 		return rc;
 	if (old.status != r->status) {
 		run_index_remove(txn, &old, INDEX_STATUS);
@@ -180,6 +181,17 @@ run_get(struct store_txn *txn, const struct ulid *id, struct run_record *ret)
 	return STORE_OK;
 }
 
+bool
+run_exists(struct store_txn *txn, const struct ulid *id)
+{
+	struct key k;
+
+	if (txn->run_known && memcmp(&txn->run, id, sizeof(*id)) == 0)
+		return txn->err == STORE_OK;
+	run_key(&k, id);
+	return txn_has(txn, TABLE_RUNS, &k);
+}
+
 static void
 doc_key(struct key *k, const struct ulid *id, enum run_doc doc)
 {
@@ -196,8 +208,7 @@ run_doc_put(struct store_txn *txn, const struct ulid *id, enum run_doc doc,
 
 	if (len > STORE_DOC_BYTES)
 		return STORE_LIMIT;
-	run_key(&k, id);
-	if (!txn_has(txn, TABLE_RUNS, &k))
+	if (!run_exists(txn, id))
 		return STORE_NOT_FOUND;
 	doc_key(&k, id, doc);
 	return txn_put(txn, TABLE_RUN_DOCS, &k, bytes, len);
@@ -255,6 +266,7 @@ run_delete(struct store_txn *txn, const struct ulid *id, unsigned *budget)
 	if (*budget == 0)
 		return STORE_LIMIT;
 	(*budget)--;
+	txn->run_known = false;
 	if (got == STORE_OK) {
 		run_index_remove(txn, &r, 0);
 		expiry_move(

@@ -42,7 +42,7 @@ struct run_record {
 	int64_t ended_ms;   /* 0: not terminal */
 	int64_t expires_ms; /* 0: never; set with a terminal state */
 	int64_t limit_ms;   /* run time allowed in all */
-	int64_t spent_ms;   /* of it, by earlier attempts */
+	int64_t spent_ms;   /* of it, when the record was written */
 	uint32_t done;      /* progress */
 	uint32_t total;
 	enum run_intent intent;
@@ -54,6 +54,9 @@ struct run_record {
 	bool has_identity; /* an idempotency row that lives with the run */
 	uint8_t identity[STORE_IDENTITY_BYTES];
 	enum trust_level trust; /* of the client that submitted it */
+	uint64_t
+	    heard; /* the last message of its worker that is in the store */
+	int64_t spent_mono_ms; /* the monotonic clock when spent_ms was so */
 };
 
 /* Has its record's life ended? Such a run is answered as not found. */
@@ -63,7 +66,10 @@ run_record_expired(const struct run_record *r, int64_t now_ms)
 	return r->expires_ms != 0 && now_ms >= r->expires_ms;
 }
 
-/* STORE_EXISTS when the id is taken, STORE_INVALID for impossible values. */
+/*
+ * STORE_EXISTS when the id is taken, STORE_INVALID for impossible values. One
+ * that owns its session is the first in it.
+ */
 int run_insert(struct store_txn *, const struct run_record *);
 /*
  * Replaces the record and moves indexes, totals and expiry along. id, session,
@@ -81,6 +87,8 @@ enum run_doc {
 	RUN_DOC_ERROR, /* {errorCode, message, ..., details} */
 	RUN_DOC_STEPS,
 	RUN_DOC_WARNINGS,
+	RUN_DOC_END,    /* what its worker said last; until it is terminal */
+	RUN_DOC_OUTPUT, /* its worker's result; likewise */
 	RUN_DOC__MAX
 };
 #define STORE_DOC_BYTES (16u << 20)

@@ -49,6 +49,18 @@ prefix_of(const struct index_change *c, unsigned with, struct key *ret_prefix)
 	run_index_prefix(&f, ret_prefix);
 }
 
+void
+run_index_list(
+    const struct run_record *r, unsigned filter, struct key *ret_prefix)
+{
+	struct index_change c = {
+		.session = r->session, .uid = r->uid, .status = r->status
+	};
+
+	strlcpy(c.template_id, r->template_id, sizeof(c.template_id));
+	prefix_of(&c, filter, ret_prefix);
+}
+
 static uint64_t
 count_entries(struct store_txn *txn, const struct key *prefix)
 {
@@ -62,10 +74,9 @@ count_entries(struct store_txn *txn, const struct key *prefix)
 	return n;
 }
 
-/* One that cannot be read blocks no submission: the list knows it. */
-static int
-total_get(struct store_txn *txn, const struct key *prefix, uint64_t *ret_total,
-    bool *ret_counted)
+int
+run_index_kept(
+    struct store_txn *txn, const struct key *prefix, uint64_t *ret_total)
 {
 	const uint8_t *p;
 	struct mp_reader r;
@@ -77,14 +88,28 @@ total_get(struct store_txn *txn, const struct key *prefix, uint64_t *ret_total,
 	if (rc == STORE_OK) {
 		mp_reader_init(&r, p, len);
 		if (!mp_get_uint(&r, &n) || !mp_done(&r))
-			rc = STORE_CORRUPT;
+			return STORE_CORRUPT;
 	}
+	if (rc != STORE_OK && rc != STORE_NOT_FOUND)
+		return rc;
+	*ret_total = n;
+	return STORE_OK;
+}
+
+/* One that cannot be read blocks no submission: the list knows it. */
+static int
+total_get(struct store_txn *txn, const struct key *prefix, uint64_t *ret_total,
+    bool *ret_counted)
+{
+	uint64_t n = 0;
+	int rc = run_index_kept(txn, prefix, &n);
+
 	*ret_counted = rc == STORE_CORRUPT || rc == STORE_NEWER;
 	if (*ret_counted) {
 		n = count_entries(txn, prefix);
 		rc = txn->err;
 	}
-	if (rc != STORE_OK && rc != STORE_NOT_FOUND)
+	if (rc != STORE_OK)
 		return rc;
 	*ret_total = n;
 	return STORE_OK;
@@ -137,11 +162,6 @@ list_begin(struct store_txn *txn, const struct key *prefix,
 
 	key_add_ulid(&k, id);
 	rc = entry_change(txn, &k, gone);
-	/* Most lists of a session are of one run: no total to read. */
-	if (!gone && txn_is_alone(txn, TABLE_RUN_INDEX, &k, prefix->len)) {
-		*ret_total = 1;
-		return STORE_OK;
-	}
 	if (txn->err != STORE_OK ||
 	    total_get(txn, prefix, ret_total, &counted) != STORE_OK)
 		return txn->err;
@@ -192,7 +212,10 @@ flush_filter(struct store_txn *txn, unsigned filter)
 		if (at.len != 0)
 			total_put(txn, &at, n);
 		at = prefix;
-		if (list_begin(txn, &at, &c->id, c->gone, &n) != STORE_OK)
+		n = 0;
+		if (c->first && (filter & INDEX_SESSION) != 0)
+			list_go_on(txn, &at, &c->id, c->gone, &n);
+		else if (list_begin(txn, &at, &c->id, c->gone, &n) != STORE_OK)
 			return;
 	}
 	if (at.len != 0)
@@ -213,7 +236,7 @@ run_index_flush(struct store_txn *txn)
 	return txn->err;
 }
 
-static void
+static struct index_change *
 queue_change(
     struct store_txn *txn, const struct run_record *r, unsigned with, bool gone)
 {
@@ -231,7 +254,15 @@ queue_change(
 	strlcpy(c->template_id, r->template_id, sizeof(c->template_id));
 	c->with = with;
 	c->gone = gone;
+	c->first = false;
 	txn->puts++;
+	return c;
+}
+
+void
+run_index_add_new(struct store_txn *txn, const struct run_record *r)
+{
+	queue_change(txn, r, 0, false)->first = r->owns_session;
 }
 
 void

@@ -25,6 +25,7 @@ struct index_change {
 	char template_id[STORE_TEMPLATE_CHARS + 1];
 	unsigned with;
 	bool gone;
+	bool first; /* its session is new: nobody else is in its lists */
 };
 
 #define INDEX_QUEUE_MAX 128
@@ -37,6 +38,8 @@ struct index_queue {
 
 /* Writes what is queued, if the transaction can write. */
 int run_index_flush(struct store_txn *);
+/* Adds a run that is in no list yet; one that owns its session begins it. */
+void run_index_add_new(struct store_txn *, const struct run_record *);
 /* Adds (or removes) the run where the filter has all bits of with. */
 void
 run_index_add(struct store_txn *, const struct run_record *, unsigned with);
@@ -48,5 +51,11 @@ int run_index_scrub(struct store_txn *, const struct ulid *);
 int run_index_prefix(const struct run_filter *, struct key *ret_prefix);
 int run_index_total(
     struct store_txn *, const struct key *prefix, uint64_t *ret_total);
+/* The same as it is kept: 0 when there is none, STORE_CORRUPT if damaged. */
+int run_index_kept(
+    struct store_txn *, const struct key *prefix, uint64_t *ret_total);
+/* Key of the list of that filter, below INDEX_FILTERS, that the run is in. */
+void run_index_list(
+    const struct run_record *, unsigned filter, struct key *ret_prefix);
 
 #endif

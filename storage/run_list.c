@@ -12,14 +12,26 @@
 
 #define RUN_STAMP_MAX ((INT64_C(1) << 48) - 1) /* 48 bits of an id */
 
+/* Entries have no checksum: a key that is too short stands for no run. */
 static struct ulid
 entry_id(const struct txn_walk *w)
 {
-	struct ulid id;
+	struct ulid id = { { 0 } };
 
-	ASSERT(w->entry.key_len >= ULID_BYTES);
+	if (w->entry.key_len < ULID_BYTES)
+		return id;
 	memcpy(&id, w->entry.key + w->entry.key_len - ULID_BYTES, sizeof(id));
 	return id;
+}
+
+/* Does the list that was walked have a place for the run? */
+static bool
+entry_fits(const struct txn_walk *w, const struct run_record *r)
+{
+	struct key k;
+
+	run_index_list(r, w->prefix.b[0], &k);
+	return k.len == w->prefix.len && memcmp(k.b, w->prefix.b, k.len) == 0;
 }
 
 /* Visits the run an index entry stands for; false ends the list. */
@@ -33,6 +45,8 @@ visit_entry(struct txn_walk *w, run_visit_fn *fn, void *arg)
 	rc = run_get(w->txn, &id, &r);
 	if (w->txn->err != STORE_OK)
 		return false;
+	if (rc == STORE_OK && !entry_fits(w, &r))
+		rc = STORE_CORRUPT;
 	return fn(&id, rc == STORE_OK ? &r : NULL, rc, arg);
 }
 

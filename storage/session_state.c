@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/crashpoint.h"
 #include "common/fdio.h"
 #include "common/panic.h"
 #include "storage/session.h"
@@ -92,12 +93,17 @@ session_state_commit(struct session_state *st)
 	if (st->failed)
 		return STORE_IO;
 	ulid_format(&st->session, name);
-	if (fdatasync(st->fd) == -1 ||
-	    renameat(s->incoming_fd, st->name, s->sessions_fd, name) == -1)
+	if (fdatasync(st->fd) == -1)
+		return store_err_of_errno(errno);
+	CRASH_POINT(state_synced);
+	if (renameat(s->incoming_fd, st->name, s->sessions_fd, name) == -1)
 		return store_err_of_errno(errno);
 	st->linked = false;
-	return fsync(s->sessions_fd) == -1 ? store_err_of_errno(errno)
-					   : STORE_OK;
+	CRASH_POINT(state_renamed);
+	if (fsync(s->sessions_fd) == -1)
+		return store_err_of_errno(errno);
+	CRASH_POINT(state_stored);
+	return STORE_OK;
 }
 
 void

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <nettle/sha2.h>
 
+#include "common/crashpoint.h"
 #include "common/fdio.h"
 #include "common/panic.h"
 #include "storage/spool.h"
@@ -42,6 +43,7 @@ spool_file(struct spool *sp, uint64_t end)
 	if (sp->fd == -1 || fstat(sp->fd, &st) == -1)
 		return store_err_of_errno(errno);
 	sp->store->spool_dir_dirty = true;
+	CRASH_POINT(spool_opened);
 	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size < end)
 		return STORE_CORRUPT;
 	if (ftruncate(sp->fd, (off_t)end) == -1)
@@ -118,6 +120,7 @@ spool_append(struct spool *sp, const void *bytes, size_t len,
 	extent->len = len;
 	sp->end += len;
 	sp->dirty = true;
+	CRASH_POINT(spool_appended);
 	return STORE_OK;
 }
 
@@ -188,6 +191,7 @@ spool_remove(struct store *s, const struct ulid *run)
 	char name[ULID_CHARS + 1];
 
 	ulid_format(run, name);
+	CRASH_POINT(spool_unneeded);
 	if (unlinkat(s->spool_fd, name, 0) == -1 && errno != ENOENT)
 		return STORE_IO;
 	return STORE_OK;
@@ -213,6 +217,7 @@ spools_sync(struct store *s)
 			sp->err = store_err_of_errno(errno);
 		else
 			sp->dirty = false;
+		CRASH_POINT(spool_synced);
 	}
 }
 

@@ -5,29 +5,22 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <nettle/hmac.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/crashpoint.h"
 #include "common/fdio.h"
 #include "common/panic.h"
-#include "ipc/mp.h"
 #include "storage/store_impl.h"
 
-#define SCHEMA_VERSION  2
-#define META_BYTES      32
+#define FILE_NAME       "data.mdb" /* as LMDB has it */
+#define NEW_NAME        "data.new"
 #define MAP_BYTES       (64ull << 20)
 #define MAP_MAX_BYTES   (64ull << 30)
 #define MAP_LEAST_BYTES (1ull << 20)
-
-static const char *const table_names[] = {
-#define TABLE(name, database, key, value) database,
-#include "storage/tables.def"
-#undef TABLE
-};
 
 const char *
 store_strerror(int err)
@@ -40,6 +33,8 @@ store_strerror(int err)
 		[STORE_LIMIT] = "a limit was reached",
 		[STORE_CORRUPT] = "stored data is damaged",
 		[STORE_NEWER] = "written by a newer version",
+		[STORE_OLDER] = ("written by an earlier version: start the "
+				 "service once, which upgrades it"),
 		[STORE_FULL] = "the disk is full or refuses writes",
 		[STORE_IO] = "the system refused",
 		[STORE_NO_MEMORY] = "out of memory",
@@ -70,12 +65,13 @@ open_fail(
 }
 
 static int
-dir_make(int at, const char *name, int *ret_fd)
+dir_make(const struct store *s, const char *name, int *ret_fd)
 {
-	if (mkdirat(at, name, 0700) == -1 && errno != EEXIST)
+	if (!s->opt.read_only && mkdirat(s->dir_fd, name, 0700) == -1 &&
+	    errno != EEXIST)
 		return errno;
-	*ret_fd =
-	    openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	*ret_fd = openat(
+	    s->dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return *ret_fd == -1 ? errno : 0;
 }
 
@@ -87,211 +83,41 @@ dirs_open(struct store *s, const char *dir)
 	s->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (s->dir_fd == -1)
 		return errno;
-	if ((rc = dir_make(s->dir_fd, "store", &s->store_fd)) != 0 ||
-	    (rc = dir_make(s->dir_fd, "artifacts", &s->artifacts_fd)) != 0 ||
-	    (rc = dir_make(s->dir_fd, "incoming", &s->incoming_fd)) != 0 ||
-	    (rc = dir_make(s->dir_fd, "spool", &s->spool_fd)) != 0 ||
-	    (rc = dir_make(s->dir_fd, "sessions", &s->sessions_fd)) != 0)
+	if ((rc = dir_make(s, "store", &s->store_fd)) != 0 ||
+	    (rc = dir_make(s, "artifacts", &s->artifacts_fd)) != 0 ||
+	    (rc = dir_make(s, "incoming", &s->incoming_fd)) != 0 ||
+	    (rc = dir_make(s, "spool", &s->spool_fd)) != 0 ||
+	    (rc = dir_make(s, "sessions", &s->sessions_fd)) != 0)
 		return rc;
-	return fsync(s->dir_fd) == -1 ? errno : 0;
-}
-
-static void
-meta_key(struct key *k, const char *name)
-{
-	key_init(k);
-	key_add(k, name, strlen(name));
-}
-
-int
-meta_put(struct store_txn *txn, const char *name, int64_t value)
-{
-	struct buf b;
-	struct key k;
-	int rc;
-
-	buf_init(&b, META_BYTES);
-	meta_key(&k, name);
-	mp_put_array(&b, 1);
-	mp_put_int(&b, value);
-	rc = b.failed ? STORE_NO_MEMORY
-		      : txn_put(txn, TABLE_META, &k, b.data, b.len);
-	buf_clear(&b);
-	return rc;
-}
-
-int
-meta_get(struct store_txn *txn, const char *name, int64_t *ret_value)
-{
-	struct mp_reader r;
-	const uint8_t *p;
-	struct key k;
-	uint32_t n;
-	int64_t v;
-	size_t len;
-	int rc;
-
-	meta_key(&k, name);
-	if ((rc = txn_get(txn, TABLE_META, &k, &p, &len)) != STORE_OK)
-		return rc;
-	mp_reader_init(&r, p, len);
-	if (!mp_get_array(&r, &n) || n != 1 || !mp_get_int(&r, &v) ||
-	    !mp_done(&r))
-		return STORE_CORRUPT;
-	*ret_value = v;
-	return STORE_OK;
-}
-
-static void
-number_name(char ret[64], const char *name)
-{
-	snprintf(ret, 64, "number.%.32s", name);
-}
-
-int
-store_number_put(struct store_txn *txn, const char *name, int64_t value)
-{
-	char key[64];
-
-	number_name(key, name);
-	return meta_put(txn, key, value);
-}
-
-int
-store_number_get(struct store_txn *txn, const char *name, int64_t *ret_value)
-{
-	char key[64];
-	int rc;
-
-	number_name(key, name);
-	rc = meta_get(txn, key, ret_value);
-	if (rc == STORE_NOT_FOUND) {
-		*ret_value = 0;
-		rc = STORE_OK;
-	}
-	return rc;
-}
-
-static int
-meta_key_bytes(struct store_txn *txn, bool create)
-{
-	struct store *s = txn->store;
-	const uint8_t *p;
-	struct key k;
-	size_t len;
-	int rc;
-
-	meta_key(&k, "digest_key");
-	if (create) {
-		arc4random_buf(s->digest_key, sizeof(s->digest_key));
-		return txn_put(
-		    txn, TABLE_META, &k, s->digest_key, sizeof(s->digest_key));
-	}
-	if ((rc = txn_get(txn, TABLE_META, &k, &p, &len)) != STORE_OK)
-		return rc;
-	if (len != sizeof(s->digest_key))
-		return STORE_CORRUPT;
-	memcpy(s->digest_key, p, len);
-	return STORE_OK;
-}
-
-/* Missing meta records in a store that has a schema are damage. */
-static int
-meta_read(struct store_txn *txn)
-{
-	struct store *s = txn->store;
-	int64_t epoch;
-	int rc;
-
-	if ((rc = meta_get(txn, "stamp", &s->floor_ms)) == STORE_OK &&
-	    (rc = meta_get(txn, "last_epoch", &epoch)) == STORE_OK)
-		rc = meta_key_bytes(txn, false);
-	return rc == STORE_NOT_FOUND ? STORE_CORRUPT : rc;
-}
-
-static int
-meta_create(struct store_txn *txn)
-{
-	struct store *s = txn->store;
-
-	s->floor_ms = s->opt.now_ms;
-	meta_put(txn, "schema", SCHEMA_VERSION);
-	meta_put(txn, "stamp", s->opt.now_ms);
-	meta_put(txn, "last_epoch", 0);
-	audit_create(txn);
-	return meta_key_bytes(txn, true);
-}
-
-/* From schema 1, which had no audit log. */
-static int
-meta_upgrade(struct store_txn *txn, int64_t schema)
-{
-	if (schema == SCHEMA_VERSION)
-		return STORE_OK;
-	audit_create(txn);
-	return meta_put(txn, "schema", SCHEMA_VERSION);
-}
-
-int
-meta_open(struct store *s, MDB_txn *mdb)
-{
-	struct store_txn txn = { .store = s, .mdb = mdb, .writable = true };
-	int64_t schema;
-	int rc;
-
-	for (int t = 0; t < TABLE__MAX; t++) {
-		rc = mdb_dbi_open(mdb, table_names[t], MDB_CREATE, &s->dbi[t]);
-		if (rc != 0)
-			return txn_note(&txn, rc);
-	}
-	rc = meta_get(&txn, "schema", &schema);
-	if (rc == STORE_NOT_FOUND) {
-		MDB_stat st;
-
-		/* Data without a schema is not a new store. */
-		if (txn_note(&txn, mdb_stat(mdb, s->dbi[TABLE_META], &st)) !=
-		    STORE_OK)
-			return txn.err;
-		return st.ms_entries != 0 ? STORE_CORRUPT : meta_create(&txn);
-	}
-	if (rc != STORE_OK)
-		return rc;
-	if (schema > SCHEMA_VERSION)
-		return STORE_NEWER;
-	if (schema < 1)
-		return STORE_CORRUPT;
-	rc = meta_read(&txn);
-	return rc == STORE_OK ? meta_upgrade(&txn, schema) : rc;
+	return !s->opt.read_only && fsync(s->dir_fd) == -1 ? errno : 0;
 }
 
 static enum store_err
-env_open(struct store *s, const char *dir, struct store_error *ret_error)
+env_open(struct store *s, const char *dir, const char *name, unsigned flags,
+    struct store_error *ret_error)
 {
 	char *path;
-	int dead, rc;
+	int rc;
 
-	if (asprintf(&path, "%s/store", dir) == -1)
+	if (asprintf(&path, "%s/%s", dir, name) == -1)
 		return open_fail(ret_error, STORE_NO_MEMORY, ENOMEM, dir);
+	/* A reader maps what the database says of itself. */
 	if ((rc = mdb_env_create(&s->env)) == 0 &&
 	    (rc = mdb_env_set_maxdbs(s->env, TABLE__MAX)) == 0 &&
-	    (rc = mdb_env_set_mapsize(s->env, s->opt.map_bytes)) == 0)
-		rc = mdb_env_open(s->env, path, MDB_NOTLS, 0600);
+	    (s->opt.read_only ||
+		(rc = mdb_env_set_mapsize(s->env, s->opt.map_bytes)) == 0))
+		rc = mdb_env_open(s->env, path, MDB_NOTLS | flags, 0600);
 	free(path);
 	if (rc != 0)
 		return open_fail(ret_error,
 		    rc == ENOENT ? STORE_IO : store_err_of(rc), rc,
 		    "open the database");
-	/* Readers that died with an earlier process would pin old pages. */
-	if ((rc = mdb_reader_check(s->env, &dead)) != 0)
-		return open_fail(
-		    ret_error, store_err_of(rc), rc, "check stale readers");
 	return STORE_OK;
 }
 
 static enum store_err
 tables_open(struct store *s, struct store_error *ret_error)
 {
-	MDB_envinfo info;
 	MDB_txn *mdb;
 	int rc;
 
@@ -306,6 +132,54 @@ tables_open(struct store *s, struct store_error *ret_error)
 	if ((rc = mdb_txn_commit(mdb)) != 0)
 		return open_fail(
 		    ret_error, store_err_of(rc), rc, "write the schema");
+	return STORE_OK;
+}
+
+/*
+ * LMDB takes a database that lost power while it was made for a damaged one,
+ * and so does everybody. It gets its name when it is on the disk.
+ */
+static enum store_err
+database_make(struct store *s, const char *dir, struct store_error *ret_error)
+{
+	enum store_err err;
+	struct stat st;
+
+	if (fstatat(s->store_fd, FILE_NAME, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    st.st_size > 0)
+		return STORE_OK;
+	unlinkat(s->store_fd, NEW_NAME, 0);
+	err = env_open(
+	    s, dir, "store/" NEW_NAME, MDB_NOSUBDIR | MDB_NOLOCK, ret_error);
+	if (err == STORE_OK)
+		err = tables_open(s, ret_error);
+	if (err != STORE_OK)
+		return err;
+	mdb_env_close(s->env);
+	s->env = NULL;
+	if (renameat(s->store_fd, NEW_NAME, s->store_fd, FILE_NAME) == -1)
+		return open_fail(ret_error, store_err_of_errno(errno), errno,
+		    "name the database");
+	return STORE_OK;
+}
+
+static enum store_err
+database_open(struct store *s, const char *dir, struct store_error *ret_error)
+{
+	enum store_err err;
+	MDB_envinfo info;
+	int dead, rc;
+
+	if ((err = database_make(s, dir, ret_error)) != STORE_OK ||
+	    (err = env_open(s, dir, "store", 0, ret_error)) != STORE_OK)
+		return err;
+	/* Readers that died with an earlier process would pin old pages. */
+	if ((rc = mdb_reader_check(s->env, &dead)) != 0)
+		return open_fail(
+		    ret_error, store_err_of(rc), rc, "check stale readers");
+	if ((err = tables_open(s, ret_error)) != STORE_OK)
+		return err;
+	CRASH_POINT(store_opened);
 	/* LMDB syncs what is in its file, not the file's name. */
 	if (fsync(s->store_fd) == -1)
 		return open_fail(ret_error, store_err_of_errno(errno), errno,
@@ -313,6 +187,36 @@ tables_open(struct store *s, struct store_error *ret_error)
 	mdb_env_info(s->env, &info);
 	s->stats.map_bytes = info.me_mapsize;
 	return STORE_OK;
+}
+
+/* As it is, for a reader. */
+static enum store_err
+tables_look(struct store *s, struct store_error *ret_error)
+{
+	MDB_txn *mdb;
+	int rc = mdb_txn_begin(s->env, NULL, MDB_RDONLY, &mdb);
+
+	if (rc != 0)
+		return open_fail(
+		    ret_error, store_err_of(rc), rc, "begin a transaction");
+	if ((rc = meta_look(s, mdb)) != STORE_OK) {
+		mdb_txn_abort(mdb);
+		return open_fail(
+		    ret_error, (enum store_err)rc, 0, "read the schema");
+	}
+	/* Ended by a commit, it leaves the tables open. */
+	if ((rc = mdb_txn_commit(mdb)) != 0)
+		return open_fail(
+		    ret_error, store_err_of(rc), rc, "end a transaction");
+	return STORE_OK;
+}
+
+static enum store_err
+database_look(struct store *s, const char *dir, struct store_error *ret_error)
+{
+	enum store_err err = env_open(s, dir, "store", MDB_RDONLY, ret_error);
+
+	return err == STORE_OK ? tables_look(s, ret_error) : err;
 }
 
 static void
@@ -352,33 +256,45 @@ store_open(const char *dir, const struct store_options *opt,
 	if ((rc = dirs_open(s, dir)) != 0)
 		err = open_fail(ret_error, store_err_of_errno(rc), rc,
 		    "open the directories");
-	else if ((err = env_open(s, dir, ret_error)) == STORE_OK)
-		err = tables_open(s, ret_error);
+	else if (s->opt.read_only)
+		err = database_look(s, dir, ret_error);
+	else
+		err = database_open(s, dir, ret_error);
 	if (err != STORE_OK) {
 		store_free(&s);
 		return err;
 	}
-	reserve_take(s);
+	if (!s->opt.read_only)
+		reserve_take(s);
 	*ret_store = s;
 	return STORE_OK;
 }
 
 void
-store_free(struct store **sp)
+store_give_up(struct store *s)
 {
-	struct store *s = *sp;
 	struct store_op *op;
 
-	if (s == NULL)
-		return;
 	MAGIC_CHECK(s, STORE_MAGIC);
-	ASSERT(!s->committing && !s->reading && LIST_EMPTY(&s->spools));
+	ASSERT(!s->committing && !s->reading);
+	s->given_up = true;
 	while ((op = TAILQ_FIRST(&s->ops)) != NULL) {
 		TAILQ_REMOVE(&s->ops, op, link);
 		if (op->done != NULL)
 			op->done(op->done_arg, STORE_CLOSED);
 		free(op);
 	}
+}
+
+void
+store_free(struct store **sp)
+{
+	struct store *s = *sp;
+
+	if (s == NULL)
+		return;
+	store_give_up(s);
+	ASSERT(LIST_EMPTY(&s->spools));
 	if (s->read_mdb != NULL)
 		mdb_txn_abort(s->read_mdb);
 	if (s->env != NULL)
@@ -390,10 +306,19 @@ store_free(struct store **sp)
 	fd_close(&s->store_fd);
 	fd_close(&s->dir_fd);
 	buf_clear(&s->scratch);
-	explicit_bzero(s->digest_key, sizeof(s->digest_key));
+	explicit_bzero(&s->digest, sizeof(s->digest));
 	s->magic = 0;
 	free(s);
 	*sp = NULL;
+}
+
+void
+store_clear_readers(struct store *s)
+{
+	int dead;
+
+	MAGIC_CHECK(s, STORE_MAGIC);
+	(void)mdb_reader_check(s->env, &dead);
 }
 
 int64_t
@@ -418,9 +343,8 @@ void
 store_digest(const struct store *s, const void *bytes, size_t len,
     uint8_t ret_digest[32])
 {
-	struct hmac_sha256_ctx ctx;
+	struct hmac_sha256_ctx ctx = s->digest;
 
-	hmac_sha256_set_key(&ctx, sizeof(s->digest_key), s->digest_key);
 	hmac_sha256_update(&ctx, len, bytes);
 	hmac_sha256_digest(&ctx, SHA256_DIGEST_SIZE, ret_digest);
 	explicit_bzero(&ctx, sizeof(ctx));

@@ -30,6 +30,7 @@ enum store_err {
 	STORE_LIMIT,     /* too large or too many */
 	STORE_CORRUPT,   /* this record does not match its checksum or shape */
 	STORE_NEWER,     /* written by a newer version of this program */
+	STORE_OLDER,     /* of an earlier schema, and nobody may upgrade it */
 	STORE_FULL,      /* the disk refused the bytes; later writes may work */
 	STORE_IO,        /* anything else the system refused */
 	STORE_NO_MEMORY,
@@ -55,6 +56,12 @@ struct store_options {
 	uint64_t map_max_bytes; /* it doubles up to here; 0: 64 GiB */
 	uint64_t reserve_bytes; /* given up when the disk is full; 0: none */
 	int64_t now_ms;         /* stamp for a new store */
+	/*
+	 * Opens what is there and changes nothing, beside the process that owns
+	 * it if need be, which must be of the same PID namespace. Only reads
+	 * are allowed then. STORE_OLDER when it is to be upgraded first.
+	 */
+	bool read_only;
 	/* Called when the first function of a turn is queued; may be NULL. */
 	void (*on_pending)(void *);
 	/*
@@ -75,9 +82,11 @@ struct store_options {
 enum store_err store_open(const char *dir, const struct store_options *,
     struct store **ret_store, struct store_error *error);
 /*
- * Queued writes that were not committed get done(STORE_CLOSED). Spools and
- * writers must have been freed.
+ * Nothing more is committed: writes that wait, or come later, get
+ * done(STORE_CLOSED). What the store has open stays so until store_free().
  */
+void store_give_up(struct store *);
+/* Gives up first. Spools and writers must have been freed. */
 void store_free(struct store **);
 
 /*
@@ -144,6 +153,12 @@ bool store_space_ok(struct store *, unsigned min_percent, uint64_t min_bytes,
  */
 int store_number_put(struct store_txn *, const char *name, int64_t);
 int store_number_get(struct store_txn *, const char *name, int64_t *ret_value);
+
+/*
+ * Lets go of what readers in other processes held when they were killed: until
+ * then their pages are not used again.
+ */
+void store_clear_readers(struct store *);
 
 /* Counted since open; for status and tests. */
 struct store_stats {

@@ -2,9 +2,11 @@
 #ifndef STORAGE_STORE_IMPL_H
 #define STORAGE_STORE_IMPL_H
 
+#include <nettle/hmac.h>
 #include <sys/queue.h>
 
 #include "common/buf.h"
+#include "storage/event.h"
 #include "storage/run_index.h"
 #include "storage/txn.h"
 
@@ -24,6 +26,8 @@ TAILQ_HEAD(store_ops, store_op);
 struct spool;
 LIST_HEAD(spool_list, spool);
 
+#define SCHEMA_VERSION 3
+
 struct store {
 	uint32_t magic;
 	struct store_options opt;
@@ -39,6 +43,7 @@ struct store {
 	unsigned deferred; /* of them, those that can wait */
 	bool hurried;      /* on_pending was called for this turn */
 	bool committing;
+	bool given_up;
 	MDB_txn *read_mdb; /* reset between turns */
 	struct store_txn read_txn;
 	bool reading;
@@ -50,8 +55,8 @@ struct store {
 	struct store_space space;
 	int64_t floor_ms;
 	uint32_t epoch;
-	uint8_t digest_key[32];
-	struct buf scratch; /* see scratch_begin() */
+	struct hmac_sha256_ctx digest; /* keyed */
+	struct buf scratch;            /* see scratch_begin() */
 	struct index_queue index;
 	struct key trim_next; /* where trim.c looks next */
 	unsigned trim_passes; /* that ended without any effect */
@@ -63,10 +68,13 @@ struct store {
  * a transaction do not allocate. One at a time: not across calls that put.
  */
 struct buf *scratch_begin(struct store_txn *);
-#define SCRATCH_BYTES 4096
+#define SCRATCH_BYTES (EVENT_DOC_BYTES + 128) /* an event, the longest */
 
 /* Opens the tables, checks or makes the schema, reads the meta records. */
 int meta_open(struct store *, MDB_txn *);
+#define META_DIGEST_KEY 32
+/* The same of a reader, which writes nothing. */
+int meta_look(struct store *, MDB_txn *);
 int meta_put(struct store_txn *, const char *name, int64_t value);
 int meta_get(struct store_txn *, const char *name, int64_t *ret_value);
 
@@ -86,6 +94,9 @@ int spool_check(struct store *, const struct ulid *run, uint64_t end);
 enum store_err
 shard_open(struct store *, const struct ulid *, bool create, int *ret_fd);
 void artifact_file_remove(struct store *, const struct ulid *);
+/* STORE_CORRUPT when there is none; *ret_fd is the caller's. */
+enum store_err
+artifact_file_open(struct store *, const struct ulid *, int *ret_fd);
 enum store_err store_err_of_errno(int);
 
 /* The audit log of a store that has none; writes its state. */
@@ -106,6 +117,39 @@ int audit_row_decode(
 /* The detail of the row that a removal of all rows before the first leaves. */
 void
 audit_trim_text(const struct audit_state *, char ret[AUDIT_TRIM_CHARS + 1]);
+
+/* What a check looks at beside the modules' own functions. */
+struct event_row;
+struct event_totals {
+	uint64_t last_seq, count, bytes;
+};
+int event_row_read(const uint8_t *payload, size_t, struct event_row *ret_row);
+/* All 0 for a run without events. */
+int event_totals(
+    struct store_txn *, const struct ulid *run, struct event_totals *ret);
+bool run_exists(struct store_txn *, const struct ulid *);
+
+/* A row, whether its window has ended or not. */
+struct idem_row;
+int idem_read(
+    struct store_txn *, const uint8_t *identity, struct idem_row *ret_row);
+
+/* Files that rows name, by their directories. */
+enum file_kind {
+	FILE_INCOMING,
+	FILE_ARTIFACT,
+	FILE_SPOOL,
+	FILE_STATE,
+	FILE_KIND__MAX
+};
+/*
+ * Calls fn for each file in its place that no row names: dir is its directory,
+ * name what it is called there. One whose row cannot be read is named.
+ */
+typedef void
+files_unnamed_fn(void *arg, enum file_kind, int dir, const char *name);
+enum store_err
+files_unnamed(struct store_txn *, files_unnamed_fn *fn, void *arg);
 
 /* A change of what all artifacts hold. */
 int artifact_total_add(struct store_txn *, int64_t bytes);

@@ -2,6 +2,7 @@
  * Records, marks and walks on an LMDB transaction. Runs in supervisord; the
  * only file besides store.c and commit.c that calls LMDB.
  */
+#include <endian.h>
 #include <errno.h>
 #include <string.h>
 
@@ -33,23 +34,20 @@ key_add_u8(struct key *k, uint8_t v)
 	key_add(k, &v, 1);
 }
 
-static void
-key_add_number(struct key *k, uint64_t v, int bytes)
-{
-	for (int i = bytes - 1; i >= 0; i--)
-		key_add_u8(k, (uint8_t)(v >> (8 * i)));
-}
-
 void
 key_add_u32(struct key *k, uint32_t v)
 {
-	key_add_number(k, v, 4);
+	uint32_t big = htobe32(v);
+
+	key_add(k, &big, sizeof(big));
 }
 
 void
 key_add_u64(struct key *k, uint64_t v)
 {
-	key_add_number(k, v, 8);
+	uint64_t big = htobe64(v);
+
+	key_add(k, &big, sizeof(big));
 }
 
 void
@@ -256,6 +254,13 @@ txn_put(struct store_txn *txn, enum store_table table, const struct key *key,
 }
 
 int
+txn_insert(struct store_txn *txn, enum store_table table, const struct key *key,
+    const void *payload, size_t len)
+{
+	return record_put(txn, table, key, payload, len, MDB_NOOVERWRITE);
+}
+
+int
 txn_append(struct store_txn *txn, enum store_table table, const struct key *key,
     const void *payload, size_t len)
 {
@@ -272,31 +277,6 @@ txn_mark(struct store_txn *txn, enum store_table table, const struct key *key)
 		return txn->err;
 	txn->puts++;
 	return txn_note(txn, cursor_put(txn, table, &k, &v, 0));
-}
-
-/* Where this step from the key leads, is there nothing of its prefix? */
-static bool
-is_edge(struct store_txn *txn, enum store_table table, const struct key *key,
-    size_t prefix_len, MDB_cursor_op step)
-{
-	MDB_cursor *cursor = txn->put[table];
-	MDB_val k = key_val(key), v;
-
-	if (txn_note(txn, mdb_cursor_get(cursor, &k, &v, MDB_SET)) !=
-		STORE_OK ||
-	    txn_note(txn, mdb_cursor_get(cursor, &k, &v, step)) != STORE_OK)
-		return txn->err == STORE_OK;
-	return k.mv_size < prefix_len ||
-	    memcmp(k.mv_data, key->b, prefix_len) != 0;
-}
-
-bool
-txn_is_alone(struct store_txn *txn, enum store_table table,
-    const struct key *key, size_t prefix_len)
-{
-	return txn->err == STORE_OK && txn->put[table] != NULL &&
-	    is_edge(txn, table, key, prefix_len, MDB_PREV) &&
-	    is_edge(txn, table, key, prefix_len, MDB_NEXT);
 }
 
 int

@@ -28,6 +28,9 @@ struct store_txn {
 	bool writable;
 	bool map_full;
 	uint64_t puts; /* changes made */
+	/* The run that was inserted last, if it is still there. */
+	struct ulid run;
+	bool run_known;
 	/* Of the audit log: read once, written when all rows are. */
 	struct audit_state audit;
 	bool audit_known, audit_changed;
@@ -62,19 +65,16 @@ bool txn_has(struct store_txn *, enum store_table, const struct key *);
 /* payload must not point into the store's own pages. */
 int txn_put(struct store_txn *, enum store_table, const struct key *,
     const void *payload, size_t len);
+/* As txn_put() for a new key; STORE_EXISTS, which does not stick. */
+int txn_insert(struct store_txn *, enum store_table, const struct key *,
+    const void *payload, size_t len);
 /*
- * As txn_put() for a key behind all others; STORE_EXISTS when it is not, which
+ * The same for a key behind all others; STORE_EXISTS when it is not, which
  * does not stick.
  */
 int txn_append(struct store_txn *, enum store_table, const struct key *,
     const void *payload, size_t len);
 int txn_mark(struct store_txn *, enum store_table, const struct key *);
-/*
- * Has the entry that was put last in this table, of this key, no neighbour that
- * shares the first prefix_len bytes?
- */
-bool txn_is_alone(struct store_txn *, enum store_table, const struct key *,
-    size_t prefix_len);
 /* STORE_NOT_FOUND when there was nothing, which does not stick. */
 int txn_delete(struct store_txn *, enum store_table, const struct key *);
 /* Deletes at most *budget entries below prefix and lowers it. STORE_LIMIT when

@@ -10,6 +10,7 @@
 #include <event2/event.h>
 
 #include "common/clock.h"
+#include "common/crashpoint.h"
 #include "common/log.h"
 #include "common/panic.h"
 #include "json/tape.h"
@@ -115,7 +116,7 @@ items_decide(struct assembly *a)
 	bool started = t->rec.started_ms != 0;
 	int64_t since = started ? t->rec.started_ms : t->rec.created_ms;
 	struct outcome_facts facts = { .intent = t->rec.intent,
-		.end = &t->end,
+		.end = intake_end(t->intake),
 		.lost = t->lost,
 		.lost_text = t->lost_text,
 		.limit_ms = t->rec.limit_ms,
@@ -126,7 +127,7 @@ items_decide(struct assembly *a)
 		.failed = a->items.failed };
 
 	/* Its worker may have ended well before a write of it failed. */
-	if (t->abort != ERR_NONE && (t->end.given || t->lost == ERR_NONE)) {
+	if (t->abort != ERR_NONE && (facts.end->given || t->lost == ERR_NONE)) {
 		facts.end = &none;
 		facts.lost = t->abort;
 		facts.lost_text = t->abort_text;
@@ -412,6 +413,7 @@ asm_commit(struct assembly *a)
 		assembly_arm(a, RETRY_MS);
 		return;
 	}
+	CRASH_POINT(end_ready);
 	a->phase = ASM_WAIT;
 	a->change = NULL;
 	change_commit(c, assembly_written, NULL);

@@ -13,6 +13,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "launch/launch.h"
 #include "storage/audit.h"
 #include "storage/store.h"
 #include "supervisord/auditlog.h"
@@ -284,7 +285,9 @@ auditlog_stop(struct sup *sup)
 {
 	kinds_flush(sup->auditlog);
 	auditlog_tell(sup, AUDIT_SERVICE, AUDIT_SERVICE_STOP, NULL, "%s",
-	    sup->exit_code == 0 ? "as told" : "after a failure");
+	    sup->exit_code == 0                         ? "as told"
+		: sup->exit_code == LAUNCH_EXIT_RESTART ? "to be started anew"
+							: "after a failure");
 }
 
 struct auditlog *

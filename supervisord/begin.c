@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/crashpoint.h"
 #include "common/fdio.h"
 #include "common/log.h"
 #include "launch/launch.h"
@@ -189,6 +190,9 @@ begin_run(struct task *t)
 	if (!good)
 		return false;
 	worker_set_running(t->worker);
+	CRASH_POINT(begin_sent);
 	ipc_params_init(&p, MSG_W_RUN_GO);
-	return worker_send(t->worker, &p);
+	good = worker_send(t->worker, &p);
+	CRASH_POINT(go_sent);
+	return good;
 }

@@ -34,7 +34,7 @@ cancel_answer(struct client *client, uint32_t seq, const struct run_record *rec,
 			? "the run was canceled before"
 			: "the run had ended before it could be canceled");
 	json_write_end_object(&w);
-	reply_json(client, seq, &w, &b);
+	reply_done(client, seq, &w, &b);
 }
 
 void

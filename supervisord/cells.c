@@ -10,6 +10,7 @@
 
 #include "common/fdio.h"
 #include "common/log.h"
+#include "supervisord/adopt.h"
 #include "supervisord/celllog.h"
 #include "supervisord/cells.h"
 #include "supervisord/limits.h"
@@ -24,19 +25,7 @@ struct cell_closer {
 	void *arg;
 };
 
-TAILQ_HEAD(cell_list, cell);
-TAILQ_HEAD(worker_list, worker);
-
-struct cells {
-	struct sup *sup;
-	struct cell_list list; /* idle ones by the time they became so */
-	struct worker_list
-	    waiting;   /* for a slot, or the end of a former cell */
-	size_t doomed; /* cells whose slots become free */
-	void (*gone)(struct sup *, const struct ulid *session);
-};
-
-static bool
+bool
 cell_lives(const struct cell *c)
 {
 	return !c->doomed && !c->browser_gone;
@@ -45,7 +34,8 @@ cell_lives(const struct cell *c)
 static bool
 cell_is_idle(const struct cell *c)
 {
-	return c->keep && c->worker == NULL && cell_lives(c);
+	return c->keep && c->worker == NULL && c->offer == NULL &&
+	    cell_lives(c);
 }
 
 /* That session's cell, also when it is about to end. */
@@ -72,6 +62,7 @@ cell_free(struct cell **cell)
 		free(closer);
 	}
 	celllog_free(&c->log);
+	cell_drop_offer(c);
 	free(c);
 	*cell = NULL;
 }
@@ -183,6 +174,8 @@ cell_on_worker_exited(void *ctx, int status)
 	struct worker *w = cell_hearer(c);
 	struct cells *t = c->sup->cells;
 
+	if (c->offer != NULL)
+		adopt_worker_ended(c);
 	if (w == NULL)
 		return;
 	log_info(
@@ -214,8 +207,6 @@ cells_tell_closers(struct cell *c)
 		free(closer);
 	}
 }
-
-static void cells_next(struct cells *);
 
 static void
 cell_on_reaped(void *ctx, const struct launch_reaped *r)
@@ -255,7 +246,7 @@ cell_on_reaped(void *ctx, const struct launch_reaped *r)
 	spares_pump(t->sup);
 }
 
-static const struct link_ops cell_link_ops = {
+const struct link_ops cell_link_ops = {
 	.on_ready = cell_on_ready,
 	.on_worker_ready = cell_on_worker_ready,
 	.on_sandbox = cell_on_sandbox,
@@ -317,7 +308,8 @@ cells_evict(struct cells *t)
 	if (t->doomed > 0 || spares_give_up_one(t->sup))
 		return true;
 	TAILQ_FOREACH(c, &t->list, entry)
-		if (cell_is_idle(c)) {
+		if (cell_is_idle(c) ||
+		    (c->offer != NULL && !c->offer->wanted && cell_lives(c))) {
 			log_info("cell %u: ends, its slot is needed", c->id);
 			cell_kill(c);
 			return true;
@@ -350,7 +342,7 @@ cells_place(struct cells *t, struct worker *w)
 }
 
 /* A slot became free, or a session's former cell is gone. */
-static void
+void
 cells_next(struct cells *t)
 {
 	struct worker_list list = TAILQ_HEAD_INITIALIZER(list);
@@ -381,6 +373,7 @@ worker_start(struct sup *sup, const struct cell_want *want,
 			log_info("%s: cell %u: takes a spare", want->name,
 			    w->cell_id);
 			worker_claim(w, want->name, ops, ctx);
+			link_name(sup->link, w->cell_id, want->name);
 			return w;
 		}
 	}

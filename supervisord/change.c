@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/crashpoint.h"
 #include "common/panic.h"
 #include "json/writer.h"
 #include "storage/session.h"
@@ -16,6 +17,8 @@
 #include "supervisord/feed.h"
 #include "supervisord/sup.h"
 #include "supervisord/sweep.h"
+#include "supervisord/task.h"
+#include "supervisord/worker.h"
 
 struct change *
 change_new(
@@ -231,6 +234,14 @@ change_collect(struct change *c, const struct collect_row *row)
 
 /* In the transaction. */
 
+/* What was to bridge the time until the run is terminal. */
+static void
+change_drop_end(struct store_txn *txn, const struct change *c)
+{
+	(void)run_doc_delete(txn, &c->rec.id, RUN_DOC_END);
+	(void)run_doc_delete(txn, &c->rec.id, RUN_DOC_OUTPUT);
+}
+
 static int
 change_write_record(struct store_txn *txn, struct change *c)
 {
@@ -240,6 +251,8 @@ change_write_record(struct store_txn *txn, struct change *c)
 		err = run_update(txn, &c->rec);
 	else if (c->record == CHANGE_INSERT)
 		err = run_insert(txn, &c->rec);
+	if (err == STORE_OK && run_status_terminal(c->rec.status))
+		change_drop_end(txn, c);
 	for (int i = 0; err == STORE_OK && i < RUN_DOC__MAX; i++)
 		if (c->docs[i].bytes != NULL)
 			err = run_doc_put(txn, &c->rec.id, (enum run_doc)i,
@@ -333,12 +346,25 @@ change_write(struct store_txn *txn, void *arg)
 }
 
 static void
+change_acknowledge(const struct change *c)
+{
+	struct task *t = tasks_find(c->sup->tasks, &c->rec.id);
+
+	if (t != NULL && t->worker != NULL)
+		worker_ack(t->worker, c->ack);
+}
+
+static void
 change_written(void *arg, int err)
 {
 	struct change *c = arg;
 
-	if (err == STORE_OK)
+	/* Nobody can wait for events of a run that is new. */
+	if (err == STORE_OK && c->record != CHANGE_INSERT)
 		feed_push(c->sup, c);
+	if (err == STORE_OK && c->ack > 0)
+		change_acknowledge(c);
+	CRASH_POINT(events_pushed);
 	if (err == STORE_OK && c->nartifacts > 0)
 		sweep_arm(c->sup->sweep);
 	if (c->done == NULL || !c->done(c->sup, c, err))

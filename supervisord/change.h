@@ -83,6 +83,7 @@ struct change {
 	int64_t artifacts_expire_ms; /* 0: unchanged */
 	enum change_session session;
 	int64_t session_expires_ms;
+	uint64_t ack; /* its worker's messages that are stored with it; or 0 */
 	/* A submission: what decides it within the transaction. */
 	int (*guard)(struct store_txn *, struct change *);
 	change_done_fn *done;

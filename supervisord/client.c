@@ -3,12 +3,14 @@
  * what goes out waits in a queue of bounded length.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <event2/event.h>
 
+#include "common/crashpoint.h"
 #include "common/log.h"
 #include "model/limits.h"
 #include "supervisord/client_int.h"
@@ -67,6 +69,25 @@ client_drop(struct client *c, const char *why)
 	log_info(
 	    "client %s (uid %u): dropped: %s", c->name, (unsigned)c->uid, why);
 	client_doom(c);
+}
+
+bool
+client_give_up(struct client *c, int *ret_fd)
+{
+	int fd = -1;
+
+	if (c->doomed)
+		return false;
+	/* What is queued for it would be lost. */
+	if (chan_is_open(c->chan) && chan_queue_bytes(c->chan) == 0)
+		fd = fcntl(c->fd, F_DUPFD_CLOEXEC, 0);
+	if (fd == -1) {
+		client_drop(c, "its connection cannot be handed over");
+		return false;
+	}
+	client_doom(c);
+	*ret_fd = fd;
+	return true;
 }
 
 static void
@@ -219,6 +240,12 @@ client_may_read(const struct client *c, uint32_t uid)
 	return c->uid == uid || client_reads_all(c);
 }
 
+struct artifact_sum *
+client_reading(struct client *c)
+{
+	return &c->reading;
+}
+
 struct watch_list *
 client_watches(struct client *c)
 {
@@ -291,8 +318,10 @@ client_sent(struct client *c, enum chan_status status)
 void
 client_send_result(struct client *c, uint32_t seq, const void *json, size_t len)
 {
+	CRASH_POINT(answer_due);
 	if (!c->doomed)
 		client_sent(c, chan_result(c->chan, seq, json, len));
+	CRASH_POINT(answer_sent);
 }
 
 void

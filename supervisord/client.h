@@ -51,6 +51,9 @@ bool client_may_read(const struct client *, uint32_t uid);
  * time it has.
  */
 bool client_reads_first(struct client *, const struct ulid *artifact);
+/* The artifact that it reads piece by piece. */
+struct artifact_sum;
+struct artifact_sum *client_reading(struct client *);
 struct watch_list *client_watches(struct client *);
 /* Its mark for turn_answered(). */
 uint64_t *client_turn_mark(struct client *);
@@ -63,6 +66,11 @@ client_send_result(struct client *, uint32_t seq, const void *json, size_t len);
 void
 client_send_error(struct client *, uint32_t seq, const void *json, size_t len);
 void client_send_note(struct client *, const struct ipc_params *);
+/*
+ * Lets go of the connection, which is the caller's then; the client ends as if
+ * it had been closed. False when that cannot be: it is closed.
+ */
+bool client_give_up(struct client *, int *ret_fd);
 /* Closes the connection, a little later: safe wherever a client is at hand. */
 void client_drop(struct client *, const char *why);
 

@@ -25,10 +25,9 @@ static const struct confine_table table = { calls,
 	sizeof(calls) / sizeof(calls[0]), CONFINE_KILL };
 
 static void
-confine_files(const char *state_dir)
+confine_files(const char *state_dir, unsigned may)
 {
-	const struct confine_path path = { state_dir,
-		CONFINE_MAY_READ | CONFINE_MAY_WRITE };
+	const struct confine_path path = { state_dir, may };
 	int abi, error;
 
 	error = confine_paths(&path, 1, 0, &abi);
@@ -42,12 +41,12 @@ confine_files(const char *state_dir)
 		log_debug("Landlock, version %d", abi);
 }
 
-void
-supervisord_confine(const char *state_dir)
+static void
+confine_to(const char *state_dir, unsigned may)
 {
 	int error;
 
-	confine_files(state_dir);
+	confine_files(state_dir, may);
 	error = confine_limits(CONFINE_NO_PROCESSES);
 	if (error != 0)
 		fatal("cannot limit itself: %s", strerror(error));
@@ -55,4 +54,16 @@ supervisord_confine(const char *state_dir)
 	if (error != 0)
 		fatal("cannot load its filter of system calls: %s",
 		    strerror(error));
+}
+
+void
+supervisord_confine(const char *state_dir)
+{
+	confine_to(state_dir, CONFINE_MAY_READ | CONFINE_MAY_WRITE);
+}
+
+void
+supervisord_confine_reader(const char *state_dir)
+{
+	confine_to(state_dir, CONFINE_MAY_READ);
 }

@@ -8,5 +8,7 @@
  * cannot be done; a kernel that cannot restrict paths is told of in the log.
  */
 void supervisord_confine(const char *state_dir);
+/* The same of a process that only reads there. */
+void supervisord_confine_reader(const char *state_dir);
 
 #endif

@@ -233,7 +233,7 @@ egress_expect(struct egress *e)
 	e->expected = true;
 }
 
-void
+bool
 egress_take(struct egress *e, int fd)
 {
 	struct egress_binding *b;
@@ -242,15 +242,14 @@ egress_take(struct egress *e, int fd)
 	e->expected = true;
 	chan_free(&e->chan);
 	e->chan = chan_new(e->base, fd, IPC_FROM_EGRESSD, &egress_chan_ops, e);
-	if (e->chan == NULL) {
-		log_err("egressd: no connection to it could be made");
-		return;
-	}
+	if (e->chan == NULL)
+		return false;
 	chan_set_phase(e->chan, PEER_READY);
 	chan_set_queue_limit(e->chan, QUEUE_BYTES);
 	LIST_FOREACH(b, &e->bindings, entry)
 		if (b->state == BINDING_ASKED || b->state == BINDING_BOUND)
 			send_bind(b);
+	return true;
 }
 
 void

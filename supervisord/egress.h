@@ -57,8 +57,11 @@ void egress_free(struct egress **);
 
 /* Cells have no other way to the network: there will be an egressd. */
 void egress_expect(struct egress *);
-/* A socket towards an egressd that has just been started; takes it. */
-void egress_take(struct egress *, int fd);
+/*
+ * A socket towards an egressd that has just been started; takes it. False: no
+ * memory, and it is closed.
+ */
+bool egress_take(struct egress *, int fd);
 /* There is none, and none will be for a while. */
 void egress_lost(struct egress *);
 

@@ -23,7 +23,8 @@ static bool
 idle_now(const struct sup *sup)
 {
 	return sup->settings.idleExitMs > 0 && sup->serving && !sup->stopping &&
-	    clients_count(sup->clients) == 0 && tasks_none(sup->tasks);
+	    !sup->inspecting && clients_count(sup->clients) == 0 &&
+	    tasks_none(sup->tasks);
 }
 
 static void

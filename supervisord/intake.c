@@ -25,10 +25,12 @@
 #include "supervisord/registry.h"
 #include "supervisord/sup.h"
 #include "supervisord/task.h"
+#include "supervisord/worker.h"
 
 #define SPOOL_BYTES_MAX    (UINT64_C(2) << 30)
 #define ARTIFACT_BYTES_MAX (UINT64_C(256) << 20)
 #define RESULT_BYTES_MAX   (4u << 20)
+#define PROGRESS_UNSTORED  256
 
 struct intake *
 intake_new(struct task *task, char *ret_why, size_t size)
@@ -116,15 +118,56 @@ intake_written(struct sup *sup, struct change *c, int err)
 	return false;
 }
 
+bool
+intake_is_repeated(const struct intake *in)
+{
+	return in->number <= in->replayed;
+}
+
+void
+intake_resume(struct intake *in, uint64_t stored)
+{
+	in->replayed = stored;
+}
+
+static void
+before(uint64_t first, uint64_t *n)
+{
+	if (first != 0 && first <= *n)
+		*n = first - 1;
+}
+
+/*
+ * What the worker need not keep any more when this message is stored: nothing
+ * of which only the beginning has come, for that is in memory alone.
+ */
+static uint64_t
+intake_durable(const struct intake *in)
+{
+	const struct item *item;
+	uint64_t n = in->number;
+
+	before(in->result_first, &n);
+	before(in->state_first, &n);
+	for (int i = 0; i < ARTIFACT_SLOTS; i++)
+		before(in->slot_firsts[i], &n);
+	TAILQ_FOREACH(item, &in->items, entry)
+		before(item->first, &n);
+	return n;
+}
+
 struct change *
 intake_change(struct intake *in)
 {
 	struct change *c;
 
+	in->unstored = 0;
 	task_touch(in->task);
 	c = change_new(in->task->sup, &in->task->rec, CHANGE_UPDATE);
 	if (c == NULL)
 		task_abort(in->task, ERR_INTERNAL, "no memory");
+	else
+		c->ack = intake_durable(in);
 	return c;
 }
 
@@ -268,6 +311,7 @@ on_progress(struct intake *in, const struct ipc_params *p)
 {
 	struct run_record *rec = &in->task->rec;
 	int64_t done = ipc_int(p, F_DONE, 0), total = ipc_int(p, F_TOTAL, 0);
+	struct change *c;
 
 	if (total > UINT32_MAX || done > total)
 		return;
@@ -275,6 +319,10 @@ on_progress(struct intake *in, const struct ipc_params *p)
 	rec->total = (uint32_t)total;
 	rec->updated_ms = clock_stamp_ms();
 	feed_progress(in->task, ipc_str(p, F_MESSAGE));
+	/* Else the worker would have to keep all of it. */
+	if (++in->unstored >= PROGRESS_UNSTORED &&
+	    (c = intake_change(in)) != NULL)
+		change_commit_later(c, intake_written, NULL);
 }
 
 static void
@@ -306,6 +354,7 @@ on_artifact_data(struct intake *in, const struct ipc_params *p)
 	const void *data = ipc_bin(p, F_DATA, &len);
 
 	if (*slot == NULL) {
+		in->slot_firsts[ipc_int(p, F_SLOT, 0)] = in->number;
 		id = ulid_new(clock_stamp_ms());
 		err = artifact_writer_new(
 		    in->task->sup->store, &id, ARTIFACT_BYTES_MAX, slot);
@@ -324,6 +373,11 @@ on_artifact_end(struct intake *in, const struct ipc_params *p)
 	enum store_err err;
 	struct change *c;
 
+	in->slot_firsts[ipc_int(p, F_SLOT, 0)] = 0;
+	if (intake_is_repeated(in)) {
+		artifact_writer_free(slot);
+		return;
+	}
 	if (*slot == NULL ||
 	    !artifact_kind_by_name(ipc_str(p, F_KIND), &kind)) {
 		task_abort(in->task, ERR_WORKER_PROTOCOL,
@@ -348,63 +402,52 @@ on_result_data(struct intake *in, const struct ipc_params *p)
 	size_t len;
 	const void *data = ipc_bin(p, F_DATA, &len);
 
+	if (in->result_first == 0)
+		in->result_first = in->number;
 	if (!buf_add(&in->result, data, len))
 		task_abort(in->task, ERR_TEMPLATE_LIMIT,
 		    "the result is larger than allowed");
 }
 
-static void
-on_run_end(struct intake *in, const struct ipc_params *p)
-{
-	struct run_end *end = &in->task->end;
-	const char *text;
-
-	end->given = true;
-	end->ok = ipc_bool(p, F_SUCCESS, false);
-	if ((text = ipc_str(p, F_ERROR_CODE)) != NULL) {
-		end->code = err_by_name(text);
-		if (end->code == ERR_NONE)
-			strlcpy(end->cause, text, sizeof(end->cause));
-	}
-	if ((text = ipc_str(p, F_MESSAGE)) != NULL)
-		strlcpy(end->message, text, sizeof(end->message));
-	if ((text = ipc_str(p, F_FAILED_STEP)) != NULL)
-		strlcpy(end->failed_step, text, sizeof(end->failed_step));
-	if ((text = ipc_str(p, F_CAUSE)) != NULL)
-		strlcpy(end->cause, text, sizeof(end->cause));
-	task_trace(
-	    in->task, "worker: run ended, %s", end->ok ? "ok" : "not ok");
-	/* What waits for its commit is needed when its processes are gone. */
-	store_hurry(in->task->sup->store);
-}
-
 typedef void intake_fn(struct intake *, const struct ipc_params *);
 
-static intake_fn *const intake_table[MSG__MAX] = {
-	[MSG_S_STEP_START] = on_step_start,
-	[MSG_S_STEP_END] = on_step_end,
-	[MSG_S_STEP_RETRY] = on_step_retry,
-	[MSG_S_PHASE] = on_phase,
-	[MSG_S_PROGRESS] = on_progress,
-	[MSG_S_COLLECT] = intake_collect,
-	[MSG_S_TOTAL] = intake_total,
-	[MSG_S_ITEM_DATA] = intake_item_data,
-	[MSG_S_ITEM_END] = intake_item_end,
-	[MSG_S_ARTIFACT_DATA] = on_artifact_data,
-	[MSG_S_ARTIFACT_END] = on_artifact_end,
-	[MSG_S_WARNING] = on_warning,
-	[MSG_S_RESULT_DATA] = on_result_data,
-	[MSG_S_STATE_DATA] = intake_state_data,
-	[MSG_S_STATE_END] = intake_state_end,
-	[MSG_S_RUN_END] = on_run_end,
+/*
+ * Repeated: it is taken also when it was stored before, since it is (or was) in
+ * memory only, or sees to that itself.
+ */
+static const struct {
+	intake_fn *take;
+	bool repeated;
+} intake_table[MSG__MAX] = {
+	[MSG_S_STEP_START] = { on_step_start, false },
+	[MSG_S_STEP_END] = { on_step_end, false },
+	[MSG_S_STEP_RETRY] = { on_step_retry, false },
+	[MSG_S_PHASE] = { on_phase, false },
+	[MSG_S_PROGRESS] = { on_progress, false },
+	[MSG_S_COLLECT] = { intake_collect, false },
+	[MSG_S_TOTAL] = { intake_total, false },
+	[MSG_S_ITEM_DATA] = { intake_item_data, true },
+	[MSG_S_ITEM_END] = { intake_item_end, true },
+	[MSG_S_ARTIFACT_DATA] = { on_artifact_data, true },
+	[MSG_S_ARTIFACT_END] = { on_artifact_end, true },
+	[MSG_S_WARNING] = { on_warning, false },
+	[MSG_S_RESULT_DATA] = { on_result_data, true },
+	[MSG_S_STATE_DATA] = { intake_state_data, true },
+	[MSG_S_STATE_END] = { intake_state_end, true },
+	[MSG_S_RUN_END] = { intake_run_end, true },
 };
 
 void
 intake_msg(struct intake *in, const struct ipc_params *p)
 {
-	if (intake_table[p->msg] != NULL)
-		intake_table[p->msg](in, p);
-	else
+	struct run_record *rec = &in->task->rec;
+
+	in->number = worker_count(in->task->worker);
+	if (in->number > rec->heard)
+		rec->heard = in->number;
+	if (intake_table[p->msg].take == NULL)
 		task_abort(in->task, ERR_WORKER_PROTOCOL,
 		    "a message that is none of a run");
+	else if (intake_table[p->msg].repeated || !intake_is_repeated(in))
+		intake_table[p->msg].take(in, p);
 }

@@ -8,8 +8,11 @@
 #include <stddef.h>
 
 #include "ipc/msg.h"
+#include "supervisord/outcome.h"
 
 struct intake;
+struct store_txn;
+struct ulid;
 struct spool;
 struct task;
 
@@ -17,8 +20,22 @@ struct task;
 /* On failure, NULL, ret_why is a sentence for people. */
 struct intake *intake_new(struct task *, char *ret_why, size_t size);
 void intake_free(struct intake **);
+/*
+ * The run goes on with a worker of a supervisord before, which stored the
+ * messages up to this number: those may come again.
+ */
+void intake_resume(struct intake *, uint64_t stored);
+/*
+ * Takes up what the worker of a run said at its end, which was stored; false
+ * when there is no such thing. A breach of the store is logged.
+ */
+bool intake_load_end(struct intake *);
+/* Whether it was; within a transaction. */
+bool intake_end_is_stored(struct store_txn *, const struct ulid *run);
 /* One message of the run's worker. A breach ends the run (task_abort). */
 void intake_msg(struct intake *, const struct ipc_params *);
+/* The worker's last word; one that is not given without it, or for NULL. */
+const struct run_end *intake_end(const struct intake *);
 /* The worker's result document so far; NULL and 0 when there is none. */
 const void *intake_result(const struct intake *, size_t *ret_len);
 struct spool *intake_spool(struct intake *);

@@ -75,6 +75,7 @@ intake_item(struct intake *in, uint32_t index)
 	item = calloc(1, sizeof(*item));
 	if (item == NULL)
 		return NULL;
+	item->first = in->number;
 	item->row.index = index;
 	TAILQ_INSERT_TAIL(&in->items, item, entry);
 	in->nitems++;
@@ -210,6 +211,11 @@ intake_item_end(struct intake *in, const struct ipc_params *p)
 
 	if (item == NULL) {
 		task_abort(task, ERR_WORKER_PROTOCOL, "item out of range");
+		return;
+	}
+	item->first = 0;
+	if (intake_is_repeated(in)) {
+		intake_forget_item(in, item);
 		return;
 	}
 	if (ipc_has(p, F_DATA) && !item_append(in, item, p))

@@ -41,9 +41,11 @@ intake_state_data(struct intake *in, const struct ipc_params *p)
 	/* What follows a gap would be stored as if it were all. */
 	if (in->state_lost)
 		return;
-	if (in->state == NULL)
+	if (in->state == NULL) {
+		in->state_first = in->number;
 		err = session_state_new(
 		    t->sup->store, &t->rec.session, &in->state);
+	}
 	if (err == STORE_OK)
 		err = session_state_append(in->state, data, len);
 	if (err == STORE_LIMIT) {
@@ -61,6 +63,7 @@ intake_state_end(struct intake *in, const struct ipc_params *p)
 {
 	enum store_err err;
 
+	in->state_first = 0;
 	/* Nothing came, or what came could not be stored. */
 	if (in->state == NULL)
 		return;

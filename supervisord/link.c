@@ -12,24 +12,26 @@
 
 #include <event2/event.h>
 
+#include "common/crashpoint.h"
 #include "common/fdio.h"
 #include "common/log.h"
 #include "supervisord/link_int.h"
 
-#define NO_SLOT UINT32_MAX
+#define NO_SLOT  UINT32_MAX
+#define AGAIN_US 50000
 
 struct link_cell {
 	LIST_ENTRY(link_cell) entry;
 	uint32_t id;
 	char name[LAUNCH_NAME_BYTES]; /* of its run */
 	unsigned worker_slot, browser_slot;
-	const struct link_ops *ops;
+	const struct link_ops *ops; /* NULL: nobody wants it */
 	void *ctx;
 };
 
 struct link {
 	int fd;
-	struct event *readable, *writable;
+	struct event *readable, *writable, *again;
 	void (*on_broken)(void *arg);
 	const struct link_service *service;
 	void *arg;
@@ -47,6 +49,7 @@ link_break(struct link *l, const char *why)
 	log_err("launcher: %s", why);
 	event_del(l->readable);
 	event_del(l->writable);
+	event_del(l->again);
 	fd_close(&l->fd);
 	l->on_broken(l->arg);
 }
@@ -87,8 +90,19 @@ link_send(struct link *l)
 		STAILQ_REMOVE_HEAD(&l->orders, entry);
 		fd_close(&o->fd);
 		free(o);
+		CRASH_POINT(order_sent);
 	}
 	return 0;
+}
+
+/* When the system's memory is short, writable says nothing. */
+static bool
+link_try_later(struct link *l, bool full)
+{
+	static const struct timeval later = { .tv_usec = AGAIN_US };
+
+	return (full && event_add(l->writable, NULL) == 0) ||
+	    evtimer_add(l->again, &later) == 0;
 }
 
 static void
@@ -96,9 +110,10 @@ link_flush(struct link *l)
 {
 	int error = link_send(l);
 
-	if (error == EAGAIN)
-		event_add(l->writable, NULL);
-	else if (error != 0)
+	if ((error == EAGAIN || error == ENOBUFS) &&
+	    link_try_later(l, error == EAGAIN))
+		return;
+	if (error != 0)
 		link_break(l, strerror(error));
 }
 
@@ -107,12 +122,19 @@ link_order(struct link *l, const struct launch_msg *msg)
 {
 	struct order *o;
 
-	if (l->fd == -1 || (o = malloc(sizeof(*o))) == NULL)
+	if (l->fd == -1)
 		return NULL;
+	o = malloc(sizeof(*o));
+	if (o == NULL || !link_try_later(l, true)) {
+		free(o);
+		/* Without its cell a run fails; all else must reach it. */
+		if (msg->type != LAUNCH_SPAWN)
+			link_break(l, "no memory for an order");
+		return NULL;
+	}
 	o->msg = *msg;
 	o->fd = -1;
 	STAILQ_INSERT_TAIL(&l->orders, o, entry);
-	event_add(l->writable, NULL);
 	return o;
 }
 
@@ -139,6 +161,54 @@ link_reaped(struct link *l, struct link_cell *c, const struct launch_reaped *r)
 	ops->on_reaped(ctx, r);
 }
 
+bool
+link_adopt(struct link *l, uint32_t cell_id, const struct launch_spawn *s,
+    const struct link_ops *ops, void *ctx)
+{
+	struct link_cell *c = calloc(1, sizeof(*c));
+
+	if (c == NULL) {
+		link_break(l, strerror(ENOMEM));
+		return false;
+	}
+	c->id = cell_id;
+	c->ops = ops;
+	c->ctx = ctx;
+	strlcpy(c->name, s->name, sizeof(c->name));
+	c->worker_slot = s->worker_slot;
+	l->worker_slots |= UINT64_C(1) << c->worker_slot;
+	c->browser_slot = NO_SLOT;
+	if (s->flags & SPAWN_BROWSER) {
+		c->browser_slot = s->browser_slot;
+		l->browser_slots |= UINT64_C(1) << c->browser_slot;
+	}
+	if (c->id > l->last_id)
+		l->last_id = c->id;
+	LIST_INSERT_HEAD(&l->cells, c, entry);
+	return true;
+}
+
+/* What is left of a former life; false for all else. */
+static bool
+link_dispatch_former(struct link *l, const struct launch_msg *msg, int *fds)
+{
+	const struct link_service *to = l->service;
+
+	if (msg->type != LAUNCH_ADOPT && msg->type != LAUNCH_SECRET_KEPT &&
+	    msg->type != LAUNCH_ADOPT_END)
+		return false;
+	if (to == NULL)
+		for (int i = 0; i < LAUNCH_MAX_FDS; i++)
+			fd_close(&fds[i]);
+	else if (msg->type == LAUNCH_ADOPT)
+		to->on_adopt(l->arg, msg->cell_id, &msg->u.adopt, fds);
+	else if (msg->type == LAUNCH_SECRET_KEPT)
+		to->on_kept(l->arg, &msg->u.kept);
+	else
+		to->on_adopt_end(l->arg, &msg->u.adopt_end);
+	return true;
+}
+
 /* What is about no cell; false for all else. */
 static bool
 link_dispatch_service(struct link *l, const struct launch_msg *msg, int *fds)
@@ -150,7 +220,8 @@ link_dispatch_service(struct link *l, const struct launch_msg *msg, int *fds)
 		return true;
 	}
 	if (msg->type != LAUNCH_SETTING && msg->type != LAUNCH_PROTECTION &&
-	    msg->type != LAUNCH_EGRESS && msg->type != LAUNCH_EGRESS_DOWN)
+	    msg->type != LAUNCH_EGRESS && msg->type != LAUNCH_EGRESS_DOWN &&
+	    msg->type != LAUNCH_INSPECTED && msg->type != LAUNCH_RESTART)
 		return false;
 	if (to == NULL)
 		fd_close(&fds[0]);
@@ -159,6 +230,10 @@ link_dispatch_service(struct link *l, const struct launch_msg *msg, int *fds)
 		    l->arg, msg->u.setting.name, msg->u.setting.value);
 	else if (msg->type == LAUNCH_PROTECTION)
 		to->on_protection(l->arg, &msg->u.protection);
+	else if (msg->type == LAUNCH_INSPECTED)
+		to->on_inspected(l->arg);
+	else if (msg->type == LAUNCH_RESTART)
+		to->on_restart(l->arg);
 	else
 		to->on_egress(l->arg, fds[0]);
 	return true;
@@ -169,7 +244,8 @@ link_dispatch(struct link *l, const struct launch_msg *msg, int *fds)
 {
 	struct link_cell *c;
 
-	if (link_dispatch_service(l, msg, fds))
+	if (link_dispatch_service(l, msg, fds) ||
+	    link_dispatch_former(l, msg, fds))
 		return;
 	c = link_find(l, msg->cell_id);
 	if (c == NULL) {
@@ -250,8 +326,10 @@ link_new(struct event_base *base, int fd, void (*on_broken)(void *), void *arg)
 	l->readable =
 	    event_new(base, fd, EV_READ | EV_PERSIST, link_on_readable, l);
 	l->writable = event_new(base, fd, EV_WRITE, link_on_writable, l);
+	l->again = evtimer_new(base, link_on_writable, l);
 	if (fd_set_nonblock(fd) != 0 || l->readable == NULL ||
-	    l->writable == NULL || event_add(l->readable, NULL) == -1)
+	    l->writable == NULL || l->again == NULL ||
+	    event_add(l->readable, NULL) == -1)
 		link_free(&l);
 	return l;
 }
@@ -276,6 +354,8 @@ link_free(struct link **link)
 		event_free(l->readable);
 	if (l->writable != NULL)
 		event_free(l->writable);
+	if (l->again != NULL)
+		event_free(l->again);
 	fd_close(&l->fd);
 	free(l);
 	*link = NULL;

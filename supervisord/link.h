@@ -41,6 +41,21 @@ struct link_service {
 	 */
 	void (*on_egress)(void *arg, int fd);
 	void (*on_protection)(void *arg, const struct launch_protection *);
+	/* The process of link_inspect() is gone. */
+	void (*on_inspected)(void *arg);
+	/*
+	 * A cell that outlived a supervisord before, to be answered by
+	 * link_adopt() and then link_adopted() or link_kill(); the descriptors
+	 * become the receiver's.
+	 */
+	void (*on_adopt)(void *arg, uint32_t cell_id,
+	    const struct launch_adopt *, int fds[LAUNCH_MAX_FDS]);
+	/* Runs whose secrets the launcher has still. */
+	void (*on_kept)(void *arg, const struct launch_kept *);
+	/* There are no more of both, and whether a reader of the store lives. */
+	void (*on_adopt_end)(void *arg, const struct launch_adopt_end *);
+	/* The launcher wants it to end, and to be started anew. */
+	void (*on_restart)(void *arg);
 };
 
 /*
@@ -63,6 +78,16 @@ bool link_has_room(const struct link *, uint32_t flags);
 uint32_t link_spawn(struct link *, const struct ulid *session, uint32_t flags,
     const struct launch_limits *, const char *name, const struct link_ops *,
     void *ctx);
+/*
+ * Takes up a cell that was offered, with its slots; ops as of link_spawn().
+ * False when memory ran out: then the link is broken.
+ */
+bool link_adopt(struct link *, uint32_t cell_id, const struct launch_spawn *,
+    const struct link_ops *, void *ctx);
+/* It is kept. */
+void link_adopted(struct link *, uint32_t cell_id);
+/* Its worker has this run from now on. */
+void link_name(struct link *, uint32_t cell_id, const char *name);
 /* Unknown ids are ignored: the cell may just have been reaped. */
 void link_kill(struct link *, uint32_t cell_id);
 void link_check(struct link *, uint32_t cell_id);
@@ -90,6 +115,11 @@ void link_secret_ref(
 /* Has them fed to the worker of a cell. */
 void link_secret_give(struct link *, uint32_t cell_id, const struct ulid *run);
 void link_secret_drop(struct link *, const struct ulid *run);
+/*
+ * Has a process of its own read the store, for the client at *fd; takes *fd and
+ * sets it to -1.
+ */
+void link_inspect(struct link *, enum launch_inspection, int *fd);
 /* Tells the launcher that clients are being served. */
 void link_serving(struct link *);
 /* Nobody needs this service: the launcher is to end it. */

@@ -55,6 +55,23 @@ link_unneeded(struct link *l)
 	link_order_simple(l, LAUNCH_UNNEEDED, 0);
 }
 
+void
+link_adopted(struct link *l, uint32_t cell_id)
+{
+	link_order_simple(l, LAUNCH_ADOPTED, cell_id);
+}
+
+void
+link_name(struct link *l, uint32_t cell_id, const char *name)
+{
+	struct launch_msg msg;
+
+	launch_msg_init(&msg, LAUNCH_NAME, cell_id);
+	strlcpy(msg.u.worker.name, name, sizeof(msg.u.worker.name));
+	if (link_order(l, &msg) == NULL)
+		log_err("%s: cell %u: cannot be named", name, cell_id);
+}
+
 static struct order *
 link_order_secret(struct link *l, enum launch_type type, uint32_t cell_id,
     const struct ulid *run)
@@ -76,6 +93,21 @@ link_secret(struct link *l, const struct ulid *run, int *fd)
 	struct order *o = link_order_secret(l, LAUNCH_SECRET, 0, run);
 
 	if (o != NULL)
+		o->fd = *fd;
+	else
+		fd_close(fd);
+	*fd = -1;
+}
+
+void
+link_inspect(struct link *l, enum launch_inspection what, int *fd)
+{
+	struct launch_msg msg;
+	struct order *o;
+
+	launch_msg_init(&msg, LAUNCH_INSPECT, 0);
+	msg.u.inspect.what = what;
+	if ((o = link_order(l, &msg)) != NULL)
 		o->fd = *fd;
 	else
 		fd_close(fd);

@@ -4,6 +4,8 @@ noinst_LIBRARIES += supervisord/libsupervisord.a
 supervisord_libsupervisord_a_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS) \
 	$(PCRE2_CFLAGS) $(IDN2_CFLAGS)
 supervisord_libsupervisord_a_SOURCES = \
+	supervisord/adopt.c \
+	supervisord/adopt.h \
 	supervisord/assembly.c \
 	supervisord/assembly.h \
 	supervisord/auditcall.c \
@@ -45,8 +47,15 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/feed.h \
 	supervisord/inputs.c \
 	supervisord/inputs.h \
+	supervisord/inspect.c \
+	supervisord/inspect.h \
+	supervisord/inspect_wire.c \
+	supervisord/inspect_wire.h \
+	supervisord/inspectcall.c \
+	supervisord/inspectcall.h \
 	supervisord/intake.c \
 	supervisord/intake.h \
+	supervisord/intake_end.c \
 	supervisord/intake_int.h \
 	supervisord/intake_items.c \
 	supervisord/intake_state.c \
@@ -65,6 +74,8 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/noted.h \
 	supervisord/options.c \
 	supervisord/options.h \
+	supervisord/order.c \
+	supervisord/order.h \
 	supervisord/outcome.c \
 	supervisord/outcome.h \
 	supervisord/peer.c \
@@ -87,6 +98,8 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/reload.h \
 	supervisord/reply.c \
 	supervisord/reply.h \
+	supervisord/restart.c \
+	supervisord/restart.h \
 	supervisord/runjson.c \
 	supervisord/runjson.h \
 	supervisord/sched.c \
@@ -115,6 +128,7 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/sweep.h \
 	supervisord/task.c \
 	supervisord/task.h \
+	supervisord/task_adopt.c \
 	supervisord/task_egress.c \
 	supervisord/task_int.h \
 	supervisord/task_start.c \
@@ -141,8 +155,54 @@ supervisord_supervisord_LDADD = supervisord/libsupervisord.a \
 # supervisord, but tests set its clock.
 check_PROGRAMS += t/scenario/clocked
 t_scenario_clocked_SOURCES = supervisord/main.c t/scenario/clocked.c
-t_scenario_clocked_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_stamp_ms
+t_scenario_clocked_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_stamp_ms \
+	-Wl,--wrap=clock_gettime
 t_scenario_clocked_LDADD = $(supervisord_supervisord_LDADD)
+
+# supervisord for tests of what a crash loses: it ends where it is told, and its
+# clock can be set. The sources with crash points are compiled once more; all
+# else is that of the program.
+SUPERVISORD_POINTS = \
+	storage/artifact_file.c \
+	storage/commit.c \
+	storage/purge.c \
+	storage/session_state.c \
+	storage/spool.c \
+	storage/store.c \
+	supervisord/adopt.c \
+	supervisord/assembly.c \
+	supervisord/begin.c \
+	supervisord/change.c \
+	supervisord/client.c \
+	supervisord/drain.c \
+	supervisord/intake_end.c \
+	supervisord/link.c \
+	supervisord/main.c \
+	supervisord/recover.c \
+	supervisord/restart.c \
+	supervisord/session_call.c \
+	supervisord/submit.c \
+	supervisord/task.c \
+	supervisord/task_adopt.c \
+	supervisord/task_start.c \
+	supervisord/worker.c
+check_PROGRAMS += supervisord/supervisord-test
+supervisord_supervisord_test_CPPFLAGS = $(AM_CPPFLAGS) -DCRASH_POINTS \
+	$(LMDB_CFLAGS) $(PCRE2_CFLAGS) $(IDN2_CFLAGS)
+supervisord_supervisord_test_SOURCES = $(SUPERVISORD_POINTS) \
+	supervisord/confine.c t/scenario/clocked.c t/scenario/crashing.c
+supervisord_supervisord_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_stamp_ms \
+	-Wl,--wrap=clock_gettime
+supervisord_supervisord_test_LDADD = $(supervisord_supervisord_LDADD)
+
+# The same, but it tells before it commits: points.t must find that out.
+check_PROGRAMS += t/scenario/early
+t_scenario_early_CPPFLAGS = $(supervisord_supervisord_test_CPPFLAGS)
+t_scenario_early_SOURCES = $(supervisord_supervisord_test_SOURCES) \
+	t/scenario/early.c
+t_scenario_early_LDFLAGS = $(supervisord_supervisord_test_LDFLAGS) \
+	-Wl,--wrap=store_commit
+t_scenario_early_LDADD = $(supervisord_supervisord_LDADD)
 
 # Stands in for workerd; sup.t runs it.
 check_PROGRAMS += t/scenario/scripted
@@ -151,6 +211,8 @@ t_scenario_scripted_LDADD = ipc/libipc.a json/libjson.a model/libmodel.a \
 	common/libcommon.a $(EVENT_LIBS) $(MSGPACK_LIBS) $(BSD_LIBS)
 TESTS += t/scenario/sup.t
 EXTRA_DIST += t/scenario/sup.t t/lib/BrowserTask/Client.pm
+TESTS += t/scenario/atrest.t
+EXTRA_DIST += t/scenario/atrest.t
 
 check_PROGRAMS += t/unit/sup_shorten_test
 t_unit_sup_shorten_test_SOURCES = t/unit/sup_shorten_test.c t/unit/tap.h

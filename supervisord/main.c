@@ -7,9 +7,8 @@
  * Order of start: arguments, descriptors, store, confinement, templates,
  * recovery, loop.
  */
-#include <dirent.h>
 #include <errno.h>
-#include <limits.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,12 +19,15 @@
 #include <event2/event.h>
 
 #include "common/clock.h"
+#include "common/crashpoint.h"
 #include "common/fdio.h"
 #include "common/log.h"
+#include "common/timers.h"
 #include "confine/confine.h"
 #include "launch/launch.h"
 #include "storage/store.h"
 #include "storage/sweep.h"
+#include "supervisord/adopt.h"
 #include "supervisord/auditcheck.h"
 #include "supervisord/auditlog.h"
 #include "supervisord/cells.h"
@@ -35,11 +37,14 @@
 #include "supervisord/drain.h"
 #include "supervisord/egress.h"
 #include "supervisord/idle.h"
+#include "supervisord/inspect.h"
+#include "supervisord/inspectcall.h"
 #include "supervisord/link.h"
 #include "supervisord/protected.h"
 #include "supervisord/recover.h"
 #include "supervisord/registry.h"
 #include "supervisord/reload.h"
+#include "supervisord/restart.h"
 #include "supervisord/session.h"
 #include "supervisord/spares.h"
 #include "supervisord/sup.h"
@@ -55,6 +60,7 @@
 #define STOP_GRACE_MS 3000
 #define STORE_RESERVE (1u << 20)
 #define LAST_COMMITS  4
+#define TIMERS        4096 /* of runs, cells, clients and watches */
 #define EXIT_USAGE    64
 
 struct program {
@@ -116,21 +122,10 @@ read_arguments(int argc, char *argv[], struct settings *settings)
 static void
 check_descriptors(void)
 {
-	struct dirent *entry;
-	DIR *dir = opendir("/proc/self/fd");
+	char why[FDIO_WHY_BYTES];
 
-	if (dir == NULL)
-		fatal("/proc/self/fd: %s", strerror(errno));
-	for (int fd = FD_LAUNCHER; fd <= FD_ADMIN; fd++)
-		if (fd_set_cloexec(fd, 1) != 0)
-			fatal("descriptor %d is not open", fd);
-	while ((entry = readdir(dir)) != NULL) {
-		int fd = (int)strtonum(entry->d_name, 0, INT_MAX, NULL);
-
-		if (fd > FD_ADMIN && fd != dirfd(dir))
-			fatal("descriptor %d is open and should not be", fd);
-	}
-	closedir(dir);
+	if (!fd_check_inherited(FD_LAUNCHER, FD_ADMIN, why))
+		fatal("%s", why);
 }
 
 /*
@@ -175,7 +170,8 @@ open_store(struct sup *sup, const char *state_dir)
 		    error.sys > 0 ? strerror(error.sys) : "");
 		exit(LAUNCH_EXIT_STORE);
 	}
-	clock_set_floor(store_floor_ms(sup->store));
+	/* Later, so that new ids are above those that are stored. */
+	clock_set_floor(store_floor_ms(sup->store) + 1);
 	drain_load(sup);
 	turn_set_store(sup->turn, sup->store);
 	err = store_purge(sup->store, &purged);
@@ -250,14 +246,17 @@ serve(struct sup *sup)
 
 	if (sup->serving || sup->stopping)
 		return;
+	CRASH_POINT(serve_begun);
 	error = clients_listen(sup->clients, FD_CLIENTS, FD_ADMIN);
 	if (error != 0) {
 		log_err("client sockets: %s", strerror(error));
 		sup_exit(sup, 1);
 		return;
 	}
+	CRASH_POINT(serve_listens);
 	sup->serving = true;
 	link_serving(sup->link);
+	CRASH_POINT(serve_told);
 	tasks_pump(sup->tasks);
 	spares_pump(sup);
 	sweep_arm(sup->sweep);
@@ -271,6 +270,7 @@ on_described(struct sup *sup, bool good)
 {
 	if (sup->stopping)
 		return;
+	CRASH_POINT(described);
 	if (good)
 		sessions_load(sup);
 	if (!good || !recover_runs(sup)) {
@@ -278,7 +278,35 @@ on_described(struct sup *sup, bool good)
 		return;
 	}
 	/* Runs that a crash ended are terminal before anybody can ask. */
-	tasks_on_idle(sup->tasks, serve);
+	tasks_on_settled(sup->tasks, serve);
+}
+
+static void
+on_adopt(void *arg, uint32_t cell_id, const struct launch_adopt *a,
+    int fds[LAUNCH_MAX_FDS])
+{
+	adopt_offer(arg, cell_id, a, fds);
+}
+
+static void
+on_kept(void *arg, const struct launch_kept *kept)
+{
+	adopt_secrets(arg, kept);
+}
+
+/* From here on cells can be ordered: their ids and slots are known. */
+static void
+on_adopt_end(void *arg, const struct launch_adopt_end *end)
+{
+	struct sup *sup = arg;
+
+	sup->inspecting = end->inspected != 0;
+	adopt_decide(sup);
+	program.describe = describe_new(sup, on_described);
+	if (program.describe != NULL)
+		return;
+	log_err("templates cannot be described: no cell could be ordered");
+	sup_exit(sup, 1);
 }
 
 static void
@@ -288,23 +316,43 @@ on_egress(void *arg, int fd)
 
 	if (fd == -1)
 		egress_lost(sup->egress);
-	else
-		egress_take(sup->egress, fd);
+	else if (!egress_take(sup->egress, fd))
+		/* It is offered once, and no run has a network without it. */
+		turn_break(sup->turn, "egressd", "no memory to connect to it");
+}
+
+static void
+on_inspected(void *arg)
+{
+	inspectcall_over(arg);
+}
+
+static void
+on_restart(void *arg)
+{
+	struct sup *sup = arg;
+
+	CRASH_POINT(restart_heard);
+	restart_now(sup->restart);
 }
 
 static bool
 make_parts(struct program *p)
 {
 	static const struct link_service service = { reload_setting, on_egress,
-		protected_take };
+		protected_take, on_inspected, on_adopt, on_kept, on_adopt_end,
+		on_restart };
 	struct sup *sup = &p->sup;
 
+	if (!timers_reserve(sup->base, TIMERS))
+		return false;
 	sup->registry = registry_new();
 	sup->tasks = tasks_new(sup);
 	sup->sweep = sweep_new(sup);
 	sup->idle = idle_new(sup, on_unneeded);
 	sup->auditlog = auditlog_new(sup);
 	sup->clients = clients_new(sup);
+	sup->restart = restart_new(sup);
 	sup->cells = cells_new(sup);
 	sup->sessions = sup->cells == NULL ? NULL : sessions_new(sup);
 	sup->spares = spares_new(sup);
@@ -320,14 +368,13 @@ make_parts(struct program *p)
 	if (sup->registry == NULL || sup->tasks == NULL || sup->sweep == NULL ||
 	    sup->sessions == NULL || sup->idle == NULL ||
 	    sup->auditlog == NULL || sup->clients == NULL ||
-	    sup->link == NULL || sup->cells == NULL || sup->spares == NULL ||
-	    sup->egress == NULL || p->give_up == NULL || p->sigterm == NULL ||
-	    p->sigint == NULL)
+	    sup->restart == NULL || sup->link == NULL || sup->cells == NULL ||
+	    sup->spares == NULL || sup->egress == NULL || p->give_up == NULL ||
+	    p->sigterm == NULL || p->sigint == NULL)
 		return false;
 	evsignal_add(p->sigterm, NULL);
 	evsignal_add(p->sigint, NULL);
-	p->describe = describe_new(sup, on_described);
-	return p->describe != NULL;
+	return true;
 }
 
 static void
@@ -345,11 +392,16 @@ free_parts(struct program *p)
 			break;
 	auditlog_note(sup);
 	clients_free(&sup->clients);
-	store_free(&sup->store);
+	store_give_up(sup->store);
+	/* What goes on must not be told anything: all ends with this process. */
+	if (sup->exit_code == LAUNCH_EXIT_RESTART)
+		return;
+	restart_free(&sup->restart);
 	tasks_free(&sup->tasks);
 	sessions_free(&sup->sessions);
 	describe_free(&p->describe);
 	spares_free(&sup->spares);
+	adopt_free(sup);
 	cells_free(&sup->cells);
 	sweep_free(&sup->sweep);
 	auditlog_free(&sup->auditlog);
@@ -357,6 +409,8 @@ free_parts(struct program *p)
 	link_free(&sup->link);
 	egress_free(&sup->egress);
 	registry_free(&sup->registry);
+	/* Last: runs that did not end have files open in it. */
+	store_free(&sup->store);
 	turn_free(&sup->turn);
 	event_free(p->sigterm);
 	event_free(p->sigint);
@@ -371,11 +425,15 @@ main(int argc, char *argv[])
 	const char *state_dir;
 
 	log_init("supervisord", LOGL_INFO);
+	if (inspect_wanted(argc, argv))
+		return inspect_main(argc, argv);
 	state_dir = read_arguments(argc, argv, &sup->settings);
 	if (sup->settings.debug)
 		log_init("supervisord", LOGL_DEBUG);
 	check_descriptors();
 	reserve_descriptors(&sup->settings);
+	/* Else the end of each turn would sort through all that it freed. */
+	mallopt(M_MXFAST, 0);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a full disk by another name */
 	sup->started_mono_ms = clock_mono_ms();
@@ -394,6 +452,8 @@ main(int argc, char *argv[])
 	setproctitle("running");
 	event_base_dispatch(sup->base);
 	free_parts(&program);
+	if (sup->exit_code == LAUNCH_EXIT_RESTART)
+		CRASH_POINT(restart_ends);
 	log_info("ends");
 	return sup->exit_code;
 }

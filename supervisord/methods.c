@@ -17,10 +17,12 @@
 #include "supervisord/client_int.h"
 #include "supervisord/drain.h"
 #include "supervisord/feed.h"
+#include "supervisord/inspectcall.h"
 #include "supervisord/profile.h"
 #include "supervisord/query.h"
 #include "supervisord/readart.h"
 #include "supervisord/reply.h"
+#include "supervisord/restart.h"
 #include "supervisord/session_call.h"
 #include "supervisord/submit.h"
 
@@ -109,8 +111,11 @@ static method_fn *const methods[MSG__MAX] = {
 	[MSG_TEMPLATE_CHECK] = check_template,
 	[MSG_SERVICE_DRAIN] = drain_start,
 	[MSG_SERVICE_RESUME] = drain_end,
+	[MSG_SERVICE_RESTART] = restart_call,
 	[MSG_AUDIT_LIST] = auditcall_list,
 	[MSG_AUDIT_VERIFY] = auditcall_verify,
+	[MSG_STORE_CHECK] = inspectcall_check,
+	[MSG_STORE_BACKUP] = inspectcall_backup,
 };
 
 void

@@ -69,12 +69,20 @@ void
 options_trace_make(char ret[STORE_TRACE_CHARS + 1])
 {
 	static const char digits[] = "0123456789abcdef";
-	uint8_t random[STORE_TRACE_CHARS / 2];
+	static uint8_t pool[32 * STORE_TRACE_CHARS / 2];
+	static size_t left;
+	const uint8_t *random;
 
 	ret[STORE_TRACE_CHARS] = '\0';
 	do {
-		arc4random_buf(random, sizeof(random));
-		for (size_t i = 0; i < sizeof(random); i++) {
+		/* Each call asks the kernel for our pid: a handful at a time. */
+		if (left == 0) {
+			arc4random_buf(pool, sizeof(pool));
+			left = sizeof(pool);
+		}
+		left -= STORE_TRACE_CHARS / 2;
+		random = pool + left;
+		for (size_t i = 0; i < STORE_TRACE_CHARS / 2; i++) {
 			ret[2 * i] = digits[random[i] >> 4];
 			ret[2 * i + 1] = digits[random[i] & 15];
 		}

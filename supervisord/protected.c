@@ -1,7 +1,7 @@
 /*
  * protected: what the launcher found of each protection, for profile.get and
- * the audit log. Runs in supervisord, which decides nothing by it: what must
- * not start without was not started.
+ * the audit log. Runs in supervisord, which decides by it only what a browser
+ * must have: what must not start without was not started.
  */
 #include <string.h>
 
@@ -22,9 +22,17 @@ protected_take(void *arg, const struct launch_protection *told)
 	p->waived = told->waived == 1;
 	p->state = (enum protection_state)told->state;
 	strlcpy(p->reason, told->reason, sizeof(p->reason));
-	if (p->waived && p->state == PROTECTION_OFF)
+	if (protected_is_waived(sup, which))
 		auditlog_tell(sup, AUDIT_SERVICE, AUDIT_PROTECTION_WAIVE, NULL,
 		    "%s: %s", protection_name(which), p->reason);
+}
+
+bool
+protected_is_waived(const struct sup *sup, enum protection which)
+{
+	const struct protected *p = &sup->protected[which];
+
+	return p->known && p->waived && p->state == PROTECTION_OFF;
 }
 
 void

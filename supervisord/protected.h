@@ -22,6 +22,8 @@ struct protected
 
 /* Takes what the launcher tells ARG, sup; what is off, waived is audited. */
 void protected_take(void *arg, const struct launch_protection *);
+/* Whether it is missing, and need not be there. */
+bool protected_is_waived(const struct sup *, enum protection);
 /* The member "protections" of profile.get. */
 void protected_write(const struct sup *, struct json_writer *);
 

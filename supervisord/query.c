@@ -17,6 +17,8 @@
 #include "supervisord/sup.h"
 #include "supervisord/task.h"
 
+#define BRIEF_BYTES 1000 /* of a Run without its result, mostly less */
+
 bool
 query_run_id(struct client *client, uint32_t seq, const struct ipc_params *p,
     struct ulid *ret_id)
@@ -113,10 +115,14 @@ answer_run(struct client *client, uint32_t seq, const struct ulid *id,
 		}
 		store_read_end(sup->store);
 	}
-	if (code == ERR_NONE)
-		reply_json(client, seq, &w, &b);
-	else
+	if (submission != NULL && code == ERR_STORAGE_ERROR)
+		client_drop(client, "its run cannot be read");
+	else if (code != ERR_NONE)
 		reply_not_found(client, seq, code, id);
+	else if (submission != NULL)
+		reply_done(client, seq, &w, &b);
+	else
+		reply_json(client, seq, &w, &b);
 	buf_clear(&b);
 }
 
@@ -143,9 +149,10 @@ query_answer_new(struct client *client, uint32_t seq,
 	struct buf b;
 
 	buf_init(&b, REPLY_BYTES_MAX);
+	buf_reserve(&b, BRIEF_BYTES);
 	json_writer_init(&w, &b);
 	write_run(client_sup(client), NULL, rec, &brief, submission, &w);
-	reply_json(client, seq, &w, &b);
+	reply_done(client, seq, &w, &b);
 }
 
 /* Is word one of the comma list's? */

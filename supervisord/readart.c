@@ -8,6 +8,7 @@
 
 #include "common/base64.h"
 #include "common/clock.h"
+#include "common/log.h"
 #include "model/limits.h"
 #include "storage/artifact.h"
 #include "storage/store.h"
@@ -133,6 +134,25 @@ chunk_find(struct client *client, struct store_txn *txn, const char *name,
 	return true;
 }
 
+/*
+ * Who reads from the beginning to the end does not get the last piece of what
+ * is not as it was written. Files have no checksum of their own.
+ */
+static bool
+chunk_sound(struct client *client, const struct chunk *c, struct refusal *r)
+{
+	char name[ID_CHARS + 1];
+
+	if (artifact_sum_take(
+		client_reading(client), &c->row, c->offset, c->bytes, c->len))
+		return true;
+	id_format("art_", &c->row.id, name);
+	log_err("%s: its bytes are not those that were written", name);
+	return refuse(r, ERR_STORAGE_ERROR,
+	    "the artifact's bytes are not those that were written; a backup "
+	    "may have them");
+}
+
 static void
 chunk_answer(
     struct client *client, uint32_t seq, const struct chunk *c, bool text)
@@ -202,6 +222,8 @@ readart_get(struct client *client, uint32_t seq, const struct ipc_params *p)
 	store_read_end(sup->store);
 	if (good && text)
 		good = chunk_fit_text(&c, limit, &refusal);
+	if (good)
+		good = chunk_sound(client, &c, &refusal);
 	if (good) {
 		chunk_tell(client, &c);
 		chunk_answer(client, seq, &c, text);

@@ -1,16 +1,21 @@
 /*
  * What becomes of runs found after a crash, in supervisord. A run whose worker
- * had not been told to go, or whose template is restart-safe, goes back to the
- * queue and on behind its journal; any other may have clicked something, so it
- * fails as retryable and is never silently executed again.
+ * lives goes on with it, and one whose worker had said that it is over is over.
+ * Of the others, one whose worker had not been told to go, or whose template is
+ * restart-safe, goes back to the queue and on behind its journal; any other may
+ * have clicked something, so it fails as retryable and is never silently
+ * executed again. A worker lives when it answers (task_adopt.c).
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/crashpoint.h"
 #include "common/log.h"
 #include "model/limits.h"
 #include "storage/store.h"
+#include "supervisord/adopt.h"
+#include "supervisord/intake.h"
 #include "supervisord/recover.h"
 #include "supervisord/registry.h"
 #include "supervisord/reply.h"
@@ -18,12 +23,12 @@
 #include "supervisord/sup.h"
 #include "supervisord/task.h"
 
-static bool
-may_run_again(struct sup *sup, const struct run_record *rec)
+bool
+recover_may_run_again(
+    struct sup *sup, const struct run_record *rec, bool untouched)
 {
 	const struct template *t =
 	    registry_find(sup->registry, rec->template_id);
-	bool untouched = strcmp(rec->phase, "preparing") == 0;
 
 	return rec->intent == INTENT_NONE && t != NULL &&
 	    strcmp(t->version, rec->template_version) == 0 &&
@@ -35,11 +40,17 @@ may_run_again(struct sup *sup, const struct run_record *rec)
 static int
 recover_run(struct store_txn *txn, struct run_record *rec, int err, void *arg)
 {
-	if (err != STORE_OK || !may_run_again(arg, rec))
+	struct sup *sup = arg;
+
+	if (err != STORE_OK || adopt_find(sup, &rec->id) != NULL ||
+	    intake_end_is_stored(txn, &rec->id) ||
+	    !recover_may_run_again(
+		sup, rec, strcmp(rec->phase, "preparing") == 0))
 		return STORE_OK;
 	rec->status = RUN_QUEUED;
 	rec->phase[0] = '\0';
 	rec->attempt++;
+	rec->heard = 0;
 	rec->updated_ms = clock_stamp_ms();
 	return STORE_OK;
 }
@@ -98,10 +109,35 @@ recover_read(struct sup *sup, enum run_status status, struct recovered *r)
 	return true;
 }
 
+static void
+recover_running(struct sup *sup, struct task *t)
+{
+	struct cell *c = adopt_find(sup, &t->rec.id);
+
+	if (c != NULL)
+		task_adopt(t, c);
+	else if (!task_settle_stored(t))
+		task_fail(t, ERR_SUPERVISOR_RESTART, RECOVER_LOST_TEXT);
+}
+
+/* False: it needs some, and they are nowhere any more. */
+static bool
+recover_secrets(struct sup *sup, struct task *t)
+{
+	if (!secrets_needed(sup, &t->rec))
+		return true;
+	if (!adopt_claim_secrets(sup, &t->rec.id))
+		return false;
+	t->secrets = true;
+	sup->secrets++;
+	return true;
+}
+
 static bool
 recover_tasks(struct sup *sup, const struct recovered *r)
 {
 	struct task *t;
+	bool secrets;
 
 	for (size_t i = 0; i < r->count; i++) {
 		t = task_new(sup, &r->list[i]);
@@ -111,10 +147,10 @@ recover_tasks(struct sup *sup, const struct recovered *r)
 		}
 		log_info("%s: found %s, attempt %u", t->name,
 		    run_status_name(t->rec.status), t->rec.attempt);
+		secrets = recover_secrets(sup, t);
 		if (t->rec.status == RUN_RUNNING)
-			task_fail(t, ERR_SUPERVISOR_RESTART,
-			    "the service restarted while the run was active");
-		else if (secrets_needed(sup, &t->rec))
+			recover_running(sup, t);
+		else if (!secrets)
 			task_fail(t, ERR_SECRET_LOST,
 			    "the secret inputs of the run did not outlive a "
 			    "restart of the service");
@@ -134,8 +170,11 @@ recover_runs(struct sup *sup)
 		log_err("recovery: %s", store_strerror(err));
 		return false;
 	}
+	CRASH_POINT(recover_written);
 	good = recover_read(sup, RUN_RUNNING, &r) &&
 	    recover_read(sup, RUN_QUEUED, &r) && recover_tasks(sup, &r);
 	free(r.list);
+	if (good)
+		adopt_rest(sup);
 	return good;
 }

@@ -99,6 +99,18 @@ reply_json(
 	buf_clear(b);
 }
 
+void
+reply_done(
+    struct client *client, uint32_t seq, struct json_writer *w, struct buf *b)
+{
+	if (!b->starved) {
+		reply_json(client, seq, w, b);
+		return;
+	}
+	buf_clear(b);
+	client_drop(client, "no memory for an answer");
+}
+
 enum err_code
 reply_store_code(int err)
 {

@@ -32,6 +32,12 @@ void reply_error(struct client *, uint32_t seq, enum err_code,
 /* Sends what was written and empties the buf; too much is an error answer. */
 void
 reply_json(struct client *, uint32_t seq, struct json_writer *, struct buf *);
+/*
+ * The same for what was done: no error answer may say that it was not. Without
+ * memory for it the client is dropped, and asks again.
+ */
+void
+reply_done(struct client *, uint32_t seq, struct json_writer *, struct buf *);
 /* STORAGE_FULL or STORAGE_ERROR for a store's error. */
 enum err_code reply_store_code(int store_err);
 

@@ -297,6 +297,28 @@ session_enter(struct task *t)
 }
 
 void
+session_yield(struct task *t)
+{
+	struct session_use *u = t->use;
+
+	if (u == NULL || u->user != t)
+		return;
+	u->user = NULL;
+	use_hold(u);
+}
+
+void
+session_rest(struct sup *sup, const struct ulid *id)
+{
+	struct session_use *u = use_get(sup, id);
+
+	if (u == NULL)
+		cells_close(sup, id, NULL, NULL);
+	else if (u->user == NULL && !u->closing)
+		use_rest(u);
+}
+
+void
 session_drop(struct task *t)
 {
 	struct session_use *u = t->use;

@@ -38,6 +38,10 @@ void session_enter(struct task *);
  * until it was idle for too long; one that the run made and did not keep ends.
  */
 void session_leave(struct task *);
+/* It goes back to the queue, or never began: others may use the session. */
+void session_yield(struct task *);
+/* Its browser lives from before, and no run has it. */
+void session_rest(struct sup *, const struct ulid *);
 /* The task is freed, whatever its state: nothing but the memory of it goes. */
 void session_drop(struct task *);
 struct session_view {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/crashpoint.h"
 #include "common/log.h"
 #include "storage/audit.h"
 #include "storage/session.h"
@@ -215,6 +216,7 @@ closing_written(void *arg, int err)
 	struct closing *c = arg;
 	struct session_view view;
 
+	CRASH_POINT(close_written);
 	if (err == STORE_OK) {
 		log_info("%s: closed by uid %u", c->name, (unsigned)c->uid);
 		session_end(c->sup, &c->id, closing_done, c);

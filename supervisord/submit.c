@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/crashpoint.h"
 #include "common/log.h"
 #include "storage/idem.h"
 #include "storage/session.h"
@@ -328,7 +329,7 @@ make_task(struct submission *s, const struct run_record *rec)
 	struct task *t = task_new(s->sup, rec);
 
 	if (t == NULL)
-		log_err("%s: no memory: it waits for a restart", s->name);
+		turn_break(s->sup->turn, s->name, "no memory for its task");
 	else if (s->inputs.secrets_fd != -1) {
 		t->secrets = true;
 		link_secret(s->sup->link, &rec->id, &s->inputs.secrets_fd);
@@ -344,10 +345,12 @@ submit_done(struct sup *sup, struct change *c, int err)
 	if (s->watch != NULL)
 		s->watch->owner = NULL;
 	if (err == STORE_OK) {
+		CRASH_POINT(submit_written);
 		log_info("%s: created for uid %u, %s, limit %lld ms", s->name,
 		    s->rec.uid, s->rec.template_id, (long long)s->rec.limit_ms);
 		make_task(s, &c->rec);
 		answer(s, &s->rec.id, false);
+		CRASH_POINT(submit_answered);
 		tasks_pump(sup->tasks);
 	} else if (err == GUARD_KNOWN) {
 		auditlog_tell_often(sup, s->rec.uid, AUDIT_RUN_REPEAT,

@@ -29,6 +29,7 @@ struct sup {
 	struct idle *idle;
 	struct auditlog *auditlog;
 	struct clients *clients;
+	struct restart *restart;
 	const char *state_dir;
 	int64_t started_mono_ms;
 	int64_t drained_ms; /* since when no run is started; 0: they are */
@@ -41,8 +42,11 @@ struct sup {
 		bool confined;
 	} browser; /* of the last cell that had one */
 	struct protected protected[PROTECTION__MAX];
+	struct adopted *adopted; /* until the runs have taken theirs */
+	bool recovered;          /* what was there at the start is decided on */
 	bool serving;
-	bool stopping; /* no new runs; live ones are being ended */
+	bool inspecting; /* another process reads the store */
+	bool stopping;   /* no new runs; live ones are being ended */
 	int exit_code;
 };
 

@@ -11,6 +11,7 @@
 #include <event2/event.h>
 
 #include "common/clock.h"
+#include "common/crashpoint.h"
 #include "common/log.h"
 #include "storage/journal.h"
 #include "storage/spool.h"
@@ -27,7 +28,10 @@
 #include "supervisord/sup.h"
 #include "supervisord/sweep.h"
 #include "supervisord/task_int.h"
+#include "supervisord/turn.h"
 #include "supervisord/worker.h"
+
+#define ASSEMBLE_AGAIN_US 500000
 
 /* One task. */
 
@@ -56,6 +60,7 @@ task_touch(struct task *t)
 {
 	t->rec.updated_ms = clock_stamp_ms();
 	t->rec.spent_ms = task_spent_ms(t);
+	t->rec.spent_mono_ms = clock_mono_ms();
 }
 
 int64_t
@@ -103,8 +108,7 @@ task_abort(struct task *t, enum err_code code, const char *text)
 		worker_kill(t->worker, code, text);
 }
 
-/* Ends the processes, if there are any, else the run. */
-static void
+void
 task_stop(struct task *t, const char *reason)
 {
 	if (t->worker != NULL)
@@ -118,6 +122,7 @@ task_intent_written(struct sup *sup, struct change *c, int err)
 {
 	struct task *t = tasks_find(sup->tasks, &c->rec.id);
 
+	CRASH_POINT(cancel_written);
 	if (t != NULL && err == STORE_OK)
 		t->cancel_told = true;
 	if (t == NULL || t->stage == TASK_SETTLING)
@@ -126,6 +131,7 @@ task_intent_written(struct sup *sup, struct change *c, int err)
 		log_err("%s: its intent was not stored: %s", t->name,
 		    store_strerror(err));
 	task_stop(t, c->rec.intent == INTENT_CANCEL ? "cancel" : "timeout");
+	CRASH_POINT(cancel_acted);
 	return false;
 }
 
@@ -183,10 +189,29 @@ task_audit_end(const struct task *t, struct change *c)
 	    rec->error_code[0] == '\0' ? "" : ", ", rec->error_code);
 }
 
+/* Nothing ends without it: for want of memory it is tried again. */
+static void
+task_assemble(struct task *t)
+{
+	static const struct timeval later = { .tv_usec = ASSEMBLE_AGAIN_US };
+
+	t->assembly = assembly_new(t);
+	if (t->assembly != NULL)
+		return;
+	log_err("%s: no memory to gather its results", t->name);
+	if (evtimer_add(t->deadline, &later) == -1)
+		turn_break(t->sup->turn, t->name, "no memory for a timer");
+}
+
 static void
 task_on_deadline(evutil_socket_t fd, short what, void *arg)
 {
-	task_intend(arg, INTENT_TIMEOUT);
+	struct task *t = arg;
+
+	if (t->stage == TASK_SETTLING)
+		task_assemble(t);
+	else
+		task_intend(t, INTENT_TIMEOUT);
 }
 
 void
@@ -221,7 +246,7 @@ task_settle(struct task *t)
 	t->stage = TASK_SETTLING;
 	ts->settling++;
 	task_touch(t);
-	t->assembly = assembly_new(t);
+	task_assemble(t);
 	tasks_pump(ts);
 }
 
@@ -233,6 +258,7 @@ task_over(struct task **task)
 	struct sup *sup = t->sup;
 	struct ulid id = t->rec.id;
 
+	CRASH_POINT(end_written);
 	log_info("%s: %s%s%s", t->name, run_status_name(t->rec.status),
 	    t->rec.error_code[0] == '\0' ? "" : ", ", t->rec.error_code);
 	tasks_remove(ts, t);
@@ -241,6 +267,7 @@ task_over(struct task **task)
 	feed_end(t);
 	session_leave(t);
 	task_free(task);
+	CRASH_POINT(end_told);
 	spool_remove(sup->store, &id);
 	ts->settling--;
 	sweep_arm(sup->sweep);

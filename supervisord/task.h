@@ -21,6 +21,7 @@
 #include "supervisord/watch.h"
 
 struct assembly;
+struct cell;
 struct change;
 struct event;
 struct intake;
@@ -60,7 +61,6 @@ struct task {
 	uint32_t refusals; /* told one by one, as events */
 	struct steps steps;
 	struct lines warnings, trace;
-	struct run_end end;
 	enum err_code lost; /* why it ended without run.end */
 	char lost_text[128];
 	enum err_code abort; /* whatever its run.end says */
@@ -74,6 +74,7 @@ struct task {
 	bool text_only;          /* nothing but text is loaded */
 	bool bound;              /* egressd knows where it may go */
 	bool acting;             /* and it is written that it may begin */
+	bool again;              /* to the queue, when its processes are gone */
 	bool abandoned; /* shutdown: left as it is for the next start */
 	struct watch_list watches;
 };
@@ -102,10 +103,12 @@ size_t
 tasks_position(const struct tasks *, const struct task *, bool among_own);
 /* Starts what may start, a little later. */
 void tasks_pump(struct tasks *);
-/* Calls once when no run has processes and none is being settled: maybe now. */
 /* Neither queued nor active, nor being submitted. */
 bool tasks_none(const struct tasks *);
+/* Calls once when no run has processes and none is being settled: maybe now. */
 void tasks_on_idle(struct tasks *, void (*on_idle)(struct sup *));
+/* The same, but runs may have processes. */
+void tasks_on_settled(struct tasks *, void (*on_settled)(struct sup *));
 /* Shutdown: tells every worker; runs without a result are left to recovery. */
 void tasks_stop(struct tasks *);
 
@@ -115,6 +118,10 @@ void tasks_stop(struct tasks *);
  */
 struct task *task_new(struct sup *, const struct run_record *);
 void task_fail(struct task *, enum err_code, const char *text);
+/* One that is running goes on with the worker in that cell, which lives. */
+void task_adopt(struct task *, struct cell *);
+/* Settles one by what its worker said at its end; false when it did not. */
+bool task_settle_stored(struct task *);
 /*
  * Persists the intent and ends the run. Does nothing when it was ended
  * already or its outcome is decided. actor: whose wish it is, for the audit

@@ -5,6 +5,7 @@
 #define SUPERVISORD_TASK_INT_H
 
 #include "supervisord/task.h"
+#include "supervisord/worker.h"
 
 RB_HEAD(task_tree, task);
 
@@ -16,6 +17,7 @@ struct tasks {
 	size_t active, settling;
 	size_t reserved; /* places of runs that are being committed */
 	void (*on_idle)(struct sup *);
+	bool may_be_active; /* when that is called */
 };
 
 void tasks_insert(struct tasks *, struct task *);
@@ -29,6 +31,21 @@ void task_start(struct task *);
 void task_free(struct task **);
 /* Hands it to its worker when all that this waits for has come. */
 void task_try_begin(struct task *);
+
+/* Ends the processes, if there are any, else the run. */
+void task_stop(struct task *, const char *reason);
+/* Reads what its options say of how it runs; false when it cannot. */
+bool task_options(struct task *);
+extern const struct worker_ops task_worker_ops;
+
+/* Runs of a supervisord before, in task_adopt.c. */
+
+/* For worker_ops. */
+void task_on_resumed(void *ctx, enum worker_resumed);
+/* Its worker ended while nobody had it, whenever that is noticed. */
+void task_on_unanswered(struct task *, const struct worker_end *);
+/* Its processes are gone and it may begin once more. */
+void task_go_again(struct task *);
 
 /* Where it may go, in task_egress.c. */
 

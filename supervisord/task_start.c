@@ -8,6 +8,7 @@
 #include <event2/event.h>
 
 #include "common/clock.h"
+#include "common/crashpoint.h"
 #include "common/log.h"
 #include "launch/launch.h"
 #include "storage/store.h"
@@ -21,10 +22,7 @@
 #include "supervisord/sup.h"
 #include "supervisord/task_int.h"
 
-static const struct worker_ops task_worker_ops;
-
-/* What its options say of how it runs. */
-static bool
+bool
 task_options(struct task *t)
 {
 	const struct template *template =
@@ -79,6 +77,7 @@ task_spawn(struct task *t)
 	t->intake = intake_new(t, t->lost_text, sizeof(t->lost_text));
 	if (t->intake != NULL)
 		t->worker = worker_start(t->sup, &want, &task_worker_ops, t);
+	CRASH_POINT(spawn_ordered);
 	if (t->worker != NULL)
 		return;
 	t->lost = t->intake == NULL ? ERR_STORAGE_ERROR : ERR_SPAWN_FAILED;
@@ -96,6 +95,7 @@ task_start_written(struct sup *sup, struct change *c, int err)
 	if (t == NULL || t->stage != TASK_STARTING || t->abandoned)
 		return false;
 	if (err == STORE_OK) {
+		CRASH_POINT(start_written);
 		if (t->rec.intent == INTENT_NONE)
 			task_spawn(t);
 		return false;
@@ -139,6 +139,8 @@ task_start(struct task *t)
 		t->rec.started_ms = now;
 	strlcpy(t->rec.phase, "preparing", sizeof(t->rec.phase));
 	task_start_clock(t);
+	t->rec.heard = 0;
+	t->rec.spent_mono_ms = t->began_mono_ms;
 	task_trace(t, "starts, attempt %u", t->rec.attempt);
 	log_info("%s: starts, attempt %u", t->name, t->rec.attempt);
 	c = change_new(t->sup, &t->rec, CHANGE_UPDATE);
@@ -164,6 +166,7 @@ task_acting_written(struct sup *sup, struct change *c, int err)
 	    t->rec.intent != INTENT_NONE || t->abandoned)
 		return false;
 	if (err == STORE_OK) {
+		CRASH_POINT(acting_written);
 		t->acting = true;
 		task_try_begin(t);
 	} else {
@@ -248,8 +251,10 @@ task_on_reaped(void *ctx, const struct worker_end *end)
 
 	t->lost = end->code;
 	strlcpy(t->lost_text, end->text, sizeof(t->lost_text));
+	if (end->unanswered)
+		task_on_unanswered(t, end);
 	/* What its worker said of it before is how it felt, not why it ended. */
-	if (end->over && !t->end.ok && t->abort == ERR_NONE) {
+	if (end->over && !intake_end(t->intake)->ok && t->abort == ERR_NONE) {
 		t->abort = end->code;
 		strlcpy(t->abort_text, end->text, sizeof(t->abort_text));
 	}
@@ -258,18 +263,25 @@ task_on_reaped(void *ctx, const struct worker_end *end)
 		    "used %llu MiB, %u threads, %llu ms of processors",
 		    (unsigned long long)(u->memory >> 20), u->processes,
 		    (unsigned long long)u->cpu_ms);
+	CRASH_POINT(reaped);
 	worker_free(&t->worker);
 	egress_release(&t->egress);
-	if (t->abandoned && !t->end.ok && t->rec.intent == INTENT_NONE) {
+	if (t->abandoned && !intake_end(t->intake)->ok &&
+	    t->rec.intent == INTENT_NONE) {
 		task_set_active(t, false);
 		tasks_check_idle(ts);
 		return;
 	}
-	task_settle(t);
+	if (t->again && !intake_end(t->intake)->given &&
+	    t->rec.intent == INTENT_NONE)
+		task_go_again(t);
+	else
+		task_settle(t);
 }
 
-static const struct worker_ops task_worker_ops = {
+const struct worker_ops task_worker_ops = {
 	.on_ready = task_on_ready,
 	.on_msg = task_on_msg,
 	.on_reaped = task_on_reaped,
+	.on_resumed = task_on_resumed,
 };

@@ -11,6 +11,7 @@
 #include "common/panic.h"
 #include "launch/launch.h"
 #include "supervisord/idle.h"
+#include "supervisord/intake.h"
 #include "supervisord/sup.h"
 #include "supervisord/task_int.h"
 #include "supervisord/worker.h"
@@ -50,7 +51,8 @@ tasks_check_idle(struct tasks *ts)
 {
 	void (*on_idle)(struct sup *) = ts->on_idle;
 
-	if (on_idle == NULL || ts->active != 0 || ts->settling != 0)
+	if (on_idle == NULL || ts->settling != 0 ||
+	    (ts->active != 0 && !ts->may_be_active))
 		return;
 	ts->on_idle = NULL;
 	on_idle(ts->sup);
@@ -188,6 +190,15 @@ void
 tasks_on_idle(struct tasks *ts, void (*on_idle)(struct sup *))
 {
 	ts->on_idle = on_idle;
+	ts->may_be_active = false;
+	tasks_check_idle(ts);
+}
+
+void
+tasks_on_settled(struct tasks *ts, void (*on_settled)(struct sup *))
+{
+	ts->on_idle = on_settled;
+	ts->may_be_active = true;
 	tasks_check_idle(ts);
 }
 
@@ -200,7 +211,7 @@ tasks_stop(struct tasks *ts)
 		if (t->stage != TASK_STARTING && t->stage != TASK_RUNNING)
 			continue;
 		/* What its worker says from here on is due to the stop. */
-		t->abandoned = !t->end.given;
+		t->abandoned = !intake_end(t->intake)->given;
 		evtimer_del(t->deadline);
 		if (t->worker != NULL)
 			worker_stop(t->worker, "shutdown");

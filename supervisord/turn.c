@@ -63,6 +63,13 @@ turn_later(evutil_socket_t fd, short what, void *arg)
 		store_hurry(t->store);
 }
 
+void
+turn_break(struct turn *t, const char *name, const char *why)
+{
+	log_err("%s: %s: starting anew from what is stored", name, why);
+	t->on_broken(t->arg);
+}
+
 struct turn *
 turn_new(struct event_base *base, void (*on_broken)(void *arg), void *arg)
 {
@@ -101,10 +108,9 @@ turn_on_deferred(void *arg)
 	int64_t left_us = t->ended_us + TURN_LATER_MS * 1000 - clock_mono_us();
 	struct timeval tv = { .tv_usec = (suseconds_t)left_us };
 
-	if (t->store == NULL || left_us <= 0)
+	if (t->store == NULL || left_us <= 0 ||
+	    evtimer_add(t->later, &tv) == -1)
 		turn_later(-1, 0, t);
-	else
-		evtimer_add(t->later, &tv);
 }
 
 void
@@ -133,9 +139,8 @@ turn_gathers(struct turn *t)
 
 	if (t->away == 0 || left_us <= 0)
 		return false;
-	if (!evtimer_pending(t->gather, NULL))
-		evtimer_add(t->gather, &tv);
-	return true;
+	return evtimer_pending(t->gather, NULL) ||
+	    evtimer_add(t->gather, &tv) == 0;
 }
 
 void

@@ -21,6 +21,11 @@ struct turn;
  */
 struct turn *
 turn_new(struct event_base *, void (*on_broken)(void *arg), void *arg);
+/*
+ * What is in memory does not agree any more with what is stored: on_broken,
+ * too, once it is logged. name says what it was about.
+ */
+void turn_break(struct turn *, const char *name, const char *why);
 /* The store to commit; borrowed. */
 void turn_set_store(struct turn *, struct store *);
 /* store_options.on_pending: the turn has something to commit. */

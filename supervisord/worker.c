@@ -10,6 +10,7 @@
 #include <event2/event.h>
 
 #include "common/clock.h"
+#include "common/crashpoint.h"
 #include "common/fdio.h"
 #include "common/log.h"
 #include "common/panic.h"
@@ -31,6 +32,8 @@ worker_classify(enum msg_id msg)
 		return WI_HELLO;
 	case MSG_S_READY:
 		return WI_BROWSER_UP;
+	case MSG_S_RUN_RESUMED:
+		return WI_RESUMED;
 	case MSG_S_RUN_END:
 	case MSG_S_DESCRIBE_DONE:
 		return WI_END;
@@ -46,8 +49,14 @@ worker_on_msg(struct chan *chan, const struct ipc_msg *msg, void *ctx)
 	struct input in = { .params = &msg->params };
 
 	w->heard_ms = clock_mono_ms();
-	if (msg->params.msg != MSG_S_PONG)
-		worker_input(w, worker_classify(msg->params.msg), &in);
+	if (msg->params.msg == MSG_S_PONG)
+		return;
+	/* Before the answer comes what was on its way to the one before us. */
+	if (w->state == WS_RESUMING && msg->params.msg != MSG_S_RUN_RESUMED)
+		return;
+	if ((msg_row(msg->params.msg)->flags & IPC_KEPT) != 0)
+		w->count++;
+	worker_input(w, worker_classify(msg->params.msg), &in);
 }
 
 static void
@@ -71,6 +80,8 @@ worker_explain(struct worker *w)
 {
 	struct worker_end *end = &w->end;
 
+	if (w->state == WS_RESUMING)
+		end->unanswered = true;
 	if (end->code != ERR_NONE || w->state == WS_ENDED)
 		return;
 	end->code = w->browser_gone ? ERR_PAGE_CRASHED : ERR_WORKER_LOST;
@@ -107,6 +118,7 @@ worker_gone(struct worker *w)
 	worker_explain(w);
 	event_del(w->timer);
 	event_del(w->pulse);
+	event_del(w->acks);
 	chan_free(&w->chan);
 	w->ops->on_reaped(w->ctx, &w->end);
 }
@@ -148,7 +160,7 @@ worker_on_pulse(evutil_socket_t fd, short what, void *arg)
 	ipc_params_init(&p, MSG_W_PING);
 	ipc_set_int(&p, F_N, ++w->pings);
 	worker_send(w, &p);
-	if (w->state >= WS_SPARE && w->state <= WS_RUNNING)
+	if (w->state >= WS_SPARE && w->state < WS_ENDED)
 		worker_arm(w->pulse, w->sup->settings.pingMs);
 }
 
@@ -168,6 +180,49 @@ worker_send(struct worker *w, const struct ipc_params *p)
 		worker_kill(w, ERR_WORKER_LOST, "the worker does not read");
 	}
 	return false;
+}
+
+uint64_t
+worker_count(const struct worker *w)
+{
+	return w->count;
+}
+
+static void
+worker_on_acks(evutil_socket_t fd, short what, void *arg)
+{
+	struct worker *w = arg;
+	struct ipc_params p;
+
+	if (w->ack_due <= w->acked || w->state < WS_RUNNING)
+		return;
+	w->acked = w->ack_due;
+	CRASH_POINT(ack_due);
+	ipc_params_init(&p, MSG_W_RUN_ACK);
+	ipc_set_int(&p, F_N, (int64_t)w->acked);
+	worker_send(w, &p);
+	CRASH_POINT(ack_sent);
+}
+
+void
+worker_ack(struct worker *w, uint64_t n)
+{
+	MAGIC_CHECK(w, WORKER_MAGIC);
+	if (n <= w->ack_due || n > w->count || w->reaped)
+		return;
+	w->ack_due = n;
+	event_active(w->acks, EV_TIMEOUT, 0);
+}
+
+void
+worker_release(struct worker *w)
+{
+	if (w->state != WS_ENDED)
+		return;
+	if (w->cell != NULL && !w->cell->keep)
+		cell_kill(w->cell);
+	else
+		worker_ack(w, w->count);
 }
 
 void
@@ -218,7 +273,8 @@ worker_new(struct sup *sup, const struct ulid *session, uint32_t flags,
 	strlcpy(w->name, name, sizeof(w->name));
 	w->timer = evtimer_new(sup->base, worker_on_timer, w);
 	w->pulse = evtimer_new(sup->base, worker_on_pulse, w);
-	if (w->timer == NULL || w->pulse == NULL)
+	w->acks = evtimer_new(sup->base, worker_on_acks, w);
+	if (w->timer == NULL || w->pulse == NULL || w->acks == NULL)
 		worker_free(&w);
 	else
 		worker_arm(w->timer, sup->settings.browserStartMs);
@@ -258,6 +314,7 @@ worker_again(struct worker *w)
 	event_del(w->pulse);
 	w->again = true;
 	w->takeover = w->claimed = w->browser_gone = false;
+	w->count = w->acked = w->ack_due = 0;
 	w->state = WS_SPAWNING;
 	worker_arm(w->timer, w->sup->settings.browserStartMs);
 }
@@ -305,6 +362,8 @@ worker_free(struct worker **worker)
 		event_free(w->timer);
 	if (w->pulse != NULL)
 		event_free(w->pulse);
+	if (w->acks != NULL)
+		event_free(w->acks);
 	w->magic = 0;
 	free(w);
 	*worker = NULL;

@@ -23,8 +23,17 @@ struct worker;
 struct worker_end {
 	enum err_code code;        /* ERR_NONE: ended by itself after run.end */
 	bool over;                 /* its cell wanted more than it may use */
+	bool unanswered;           /* adopted, and ended before it answered */
 	char text[128];            /* for people */
 	struct launch_usage usage; /* as far as it is known */
+};
+
+/* What a worker of a supervisord before can do with its run. */
+enum worker_resumed {
+	RESUMED_WHOLE,     /* it goes on: all that was not stored follows */
+	RESUMED_UNTOUCHED, /* it was not told all: nothing was done yet */
+	RESUMED_GAP,       /* it does not have all any more */
+	RESUMED__MAX
 };
 
 struct worker_ops {
@@ -37,6 +46,8 @@ struct worker_ops {
 	 * cell is a kept one. The owner frees; the end goes with the worker.
 	 */
 	void (*on_reaped)(void *ctx, const struct worker_end *);
+	/* Only of a worker that was adopted. */
+	void (*on_resumed)(void *ctx, enum worker_resumed);
 };
 
 /*
@@ -67,6 +78,17 @@ void worker_give_secrets(
     struct worker *, const struct run_record *, const struct buf *names);
 /* After run.begin was sent: messages of a run are permitted from here on. */
 void worker_set_running(struct worker *);
+/*
+ * Number of the message that on_msg is called with: those of a run are counted
+ * from 1, by both sides.
+ */
+uint64_t worker_count(const struct worker *);
+/* All up to n is stored; the worker is told a little later. */
+void worker_ack(struct worker *, uint64_t n);
+/*
+ * After its run.end, when what it said is stored or cannot be: it need not stay.
+ */
+void worker_release(struct worker *);
 /*
  * Tells the worker to end its run and kills the cell after the grace period.
  * reason: "cancel", "timeout" or "shutdown".

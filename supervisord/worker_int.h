@@ -18,7 +18,7 @@ struct event;
 #define WORKER_QUEUE_BYTES (16u << 20)
 #define WORKER_EXIT_MS     2000 /* from run.end to its exit */
 #define BROWSER_GRACE_MS   300  /* for the worker to say what it knows */
-#define TAKEOVER_MS        1500 /* for a browser that lived before it to answer */
+#define TAKEOVER_MS        3000 /* for a browser that lived before it to answer */
 #define KILL_WORKER_MS     1000 /* for a kept cell to end its worker */
 #define WENT_MS            200  /* for a worker that let go of us to end */
 
@@ -30,6 +30,7 @@ enum worker_state {
 	WS_SPARE,    /* all is up; waits for a run */
 	WS_CLAIMED,  /* has its run, which is not told yet */
 	WS_RUNNING,  /* owner was told */
+	WS_RESUMING, /* of a supervisord before: run.resumed is awaited */
 	WS_ENDED,    /* run.end or describe.done received, exit awaited */
 	WS_DOOMED,   /* KILL or KILL_WORKER ordered */
 	WS__MAX
@@ -45,17 +46,32 @@ enum worker_input {
 	WI_BROWSER_GONE,
 	WI_LOST, /* connection is over */
 	WI_TIMER,
+	WI_RESUMED, /* message run.resumed */
 	WI__MAX
 };
 
-/* One compartment of the launcher's, from SPAWN to REAPED. */
+/*
+ * A cell of a supervisord before, whose worker, if it has one, was not taken up
+ * yet: it waits for that, or for its worker's end.
+ */
+struct offer {
+	int ipc_fd;
+	bool worker;                  /* it has one */
+	bool wanted;                  /* that is to be taken up */
+	struct ulid run;              /* the worker's, when it is wanted */
+	char name[LAUNCH_NAME_BYTES]; /* of its run */
+	struct launch_usage usage;
+};
+
+/* One compartment of the launcher's, from SPAWN or ADOPT to REAPED. */
 struct cell {
 	TAILQ_ENTRY(cell) entry;
 	struct sup *sup;
 	uint32_t id;
 	struct ulid session;
 	bool keep;
-	struct worker *worker; /* NULL: idle */
+	struct worker *worker; /* NULL: idle, or: */
+	struct offer *offer;   /* NULL: it is ours */
 	struct celllog *log;
 	bool up; /* a sandbox was seen: its browser works */
 	struct launch_sandbox sandbox; /* that was it, then */
@@ -63,6 +79,18 @@ struct cell {
 	bool doomed;                   /* KILL ordered */
 	bool closed;                   /* somebody asked for its end */
 	struct cell_closer *closers;
+};
+
+TAILQ_HEAD(cell_list, cell);
+TAILQ_HEAD(worker_list, worker);
+
+struct cells {
+	struct sup *sup;
+	struct cell_list list; /* idle ones by the time they became so */
+	struct worker_list
+	    waiting;   /* for a slot, or the end of a former cell */
+	size_t doomed; /* cells whose slots become free */
+	void (*gone)(struct sup *, const struct ulid *session);
 };
 
 struct worker {
@@ -80,8 +108,12 @@ struct worker {
 	struct chan *chan;
 	struct event *timer; /* of the state: start, exit, grace */
 	struct event *pulse; /* liveness */
+	struct event *acks;  /* once for all of a commit */
 	int64_t heard_ms;
 	int64_t pings;
+	uint64_t count;  /* number of its run's last message */
+	uint64_t stored; /* those that a supervisord before has stored */
+	uint64_t acked, ack_due;
 	bool waits;    /* is in the list of those that wait for a slot */
 	bool spare;    /* has no run yet */
 	bool claimed;  /* was a spare when its run got it */
@@ -133,6 +165,13 @@ void worker_again(struct worker *);
 /* Orders what kills the worker: itself in a kept cell, else the whole cell. */
 void cell_end_worker(struct worker *);
 void cell_kill(struct cell *);
+/* It is as one of ours from here on. */
+void cell_drop_offer(struct cell *);
+/* A slot became free, or a session's former cell or worker is gone. */
+void cells_next(struct cells *);
+/* ctx is a cell. */
+extern const struct link_ops cell_link_ops;
+bool cell_lives(const struct cell *);
 /* Of the link; ctx is a cell. */
 void worker_on_secret_missing(void *ctx, const struct launch_missing *);
 /* The worker is being freed: neither its cell nor a list knows it then. */

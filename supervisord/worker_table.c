@@ -37,6 +37,8 @@ worker_doom(struct worker *w, enum err_code code, const char *text)
 	MAGIC_CHECK(w, WORKER_MAGIC);
 	if (w->state == WS_DOOMED)
 		return false;
+	if (w->state == WS_RESUMING)
+		w->end.unanswered = true;
 	if (w->end.code == ERR_NONE && w->state != WS_ENDED) {
 		w->end.code = code;
 		strlcpy(w->end.text, text, sizeof(w->end.text));
@@ -159,8 +161,9 @@ wi_sandbox(struct worker *w, const struct input *in)
 	const struct launch_sandbox *s = in->sandbox;
 
 	w->sup->browser.seen_ms = clock_stamp_ms();
-	w->sup->browser.confined = launch_sandbox_is_tight(s);
-	if (launch_sandbox_is_tight(s)) {
+	w->sup->browser.confined = launch_sandbox_is_tight(
+	    s, !protected_is_waived(w->sup, PROTECTION_CALL_FILTERS));
+	if (w->sup->browser.confined) {
 		w->cell->up = true;
 		w->cell->sandbox = *s;
 		worker_up(w);
@@ -209,13 +212,30 @@ wi_end(struct worker *w, const struct input *in)
 	if (!w->stopping)
 		worker_arm(w->timer, WORKER_EXIT_MS);
 	w->ops->on_msg(w->ctx, in->params);
-	/*
-	 * That was its last word, and the run is over when nothing of its cell
-	 * is left: to wait until the worker has tidied up would only make it
-	 * later.
-	 */
-	if (w->state == WS_ENDED && w->cell != NULL && !w->cell->keep)
-		cell_kill(w->cell);
+	/* A run's last word is to be stored before: its owner will say. */
+	if ((w->flags & SPAWN_DESCRIBE) != 0)
+		worker_release(w);
+}
+
+/* One with another start number is the answer to one before us. */
+static void
+wi_resumed(struct worker *w, const struct input *in)
+{
+	int64_t first = ipc_int(in->params, F_N, 0);
+	enum worker_resumed how = RESUMED_WHOLE;
+
+	if (ipc_int(in->params, F_EPOCH, 0) != store_epoch(w->sup->store))
+		return;
+	w->count = (uint64_t)first - 1;
+	w->acked = w->ack_due = w->count;
+	w->state = WS_RUNNING;
+	if (!ipc_bool(in->params, F_WHOLE, false) || w->count > w->stored)
+		how = RESUMED_GAP;
+	else if (!ipc_bool(in->params, F_GO, false))
+		how = RESUMED_UNTOUCHED;
+	log_info("%s: cell %u: its worker goes on with message %lld", w->name,
+	    w->cell_id, (long long)first);
+	w->ops->on_resumed(w->ctx, how);
 }
 
 static void
@@ -354,6 +374,13 @@ static worker_fn *const worker_table[WS__MAX][WI__MAX] = {
 		[WI_LOST] = wi_lost,
 		[WI_TIMER] = wi_grace_over,
 	},
+	[WS_RESUMING] = {
+		[WI_RESUMED] = wi_resumed,
+		[WI_SANDBOX] = wi_ignore,
+		[WI_BROWSER_GONE] = wi_browser_gone,
+		[WI_LOST] = wi_lost,
+		[WI_TIMER] = wi_grace_over,
+	},
 	[WS_ENDED] = {
 		[WI_SANDBOX] = wi_ignore,
 		[WI_BROWSER_GONE] = wi_ignore,
@@ -370,6 +397,7 @@ static worker_fn *const worker_table[WS__MAX][WI__MAX] = {
 		[WI_BROWSER_GONE] = wi_ignore,
 		[WI_LOST] = wi_ignore,
 		[WI_TIMER] = wi_doomed,
+		[WI_RESUMED] = wi_ignore,
 	},
 };
 

@@ -35,7 +35,9 @@ systemd/sysusers/browsertask.conf: systemd/sysusers.conf.in
 systemd/tmpfiles/browsertask.conf: systemd/tmpfiles.conf.in
 	$(unit_edit) $(srcdir)/systemd/tmpfiles.conf.in >$@
 
-# Boots a system with the service in it.
-dist_check_SCRIPTS += t/scenario/systemd.t
-TESTS += t/scenario/systemd.t
-EXTRA_DIST += t/scenario/systemd_inside.pl
+# Boot systems with the service in them.
+dist_check_SCRIPTS += t/scenario/groups.t t/scenario/systemd.t
+TESTS += t/scenario/groups.t t/scenario/systemd.t
+EXTRA_DIST += t/lib/BrowserTask/Inside.pm t/scenario/groups_inside.pl \
+	t/scenario/systemd_inside.pl \
+	t/scenario/systemd_user.pl

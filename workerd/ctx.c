@@ -8,8 +8,8 @@
 #include <lua.h>
 
 #include "common/clock.h"
-#include "ipc/chan.h"
 #include "workerd/lua_json.h"
+#include "workerd/outbox.h"
 #include "workerd/redact.h"
 #include "workerd/run.h"
 #include "workerd/secret.h"
@@ -37,7 +37,7 @@ step_start(lua_State *L)
 	luaL_argcheck(L, len > 0 && len <= IPC_ID_MAX, 1, "1..64 bytes");
 	if (run->nsteps == RUN_MAX_STEPS)
 		return luaL_error(L, "more than %d open steps", RUN_MAX_STEPS);
-	run_sent(L, report_step_start(run->chan, name));
+	run_sent(L, report_step_start(run->out, name));
 	step = &run->steps[run->nsteps++];
 	strlcpy(step->name, name, sizeof(step->name));
 	step->started_ms = clock_mono_ms();
@@ -87,7 +87,7 @@ step_end(lua_State *L)
 	if (!ok && run->failed_step[0] == '\0')
 		strlcpy(run->failed_step, name, sizeof(run->failed_step));
 	run_sent(
-	    L, report_step_end(run->chan, name, ms, ok, code, meta, meta_len));
+	    L, report_step_end(run->out, name, ms, ok, code, meta, meta_len));
 	return 0;
 }
 
@@ -98,7 +98,7 @@ step_retry(lua_State *L)
 
 	run_sent(L,
 	    report_step_retry(
-		run->chan, luaL_checkstring(L, 1), luaL_checkstring(L, 2)));
+		run->out, luaL_checkstring(L, 1), luaL_checkstring(L, 2)));
 	return 0;
 }
 
@@ -107,11 +107,11 @@ phase(lua_State *L)
 {
 	struct run *run = enter(L);
 
-	run_sent(L, report_phase(run->chan, luaL_checkstring(L, 1)));
+	run_sent(L, report_phase(run->out, luaL_checkstring(L, 1)));
 	return 0;
 }
 
-/* progress{done=, total=, message=}; dropped while the chan is congested. */
+/* progress{done=, total=, message=}; dropped while the outbox is busy. */
 static int
 progress(lua_State *L)
 {
@@ -123,11 +123,11 @@ progress(lua_State *L)
 	done = run_field_int(L, 1, "done", 0, 1000000000, run->items_done);
 	total = run_field_int(L, 1, "total", 0, 1000000000, 0);
 	message = run_field(L, 1, "message", SIZE_MAX, "", NULL);
-	if (report_congested(run->chan))
+	if (outbox_is_busy(run->out))
 		return 0;
 	run_sent(L,
 	    report_progress(
-		run->chan, done, total, *message == '\0' ? NULL : message));
+		run->out, done, total, *message == '\0' ? NULL : message));
 	return 0;
 }
 
@@ -139,7 +139,7 @@ warning(lua_State *L)
 
 	if (++run->warnings > MAX_WARNINGS)
 		return 0;
-	run_sent(L, report_warning(run->chan, text));
+	run_sent(L, report_warning(run->out, text));
 	return 0;
 }
 
@@ -150,7 +150,7 @@ total(lua_State *L)
 	lua_Integer n = luaL_checkinteger(L, 1);
 
 	luaL_argcheck(L, n >= 0 && n <= LIMIT_ITEMS, 1, "0..1000");
-	run_sent(L, report_total(run->chan, (int)n));
+	run_sent(L, report_total(run->out, (int)n));
 	return 0;
 }
 
@@ -181,7 +181,7 @@ collect(lua_State *L)
 	refuse_secret(L, c.prefix, c.prefix_len);
 	refuse_secret(L, c.separator, c.separator_len);
 	refuse_secret(L, c.suffix, c.suffix_len);
-	run_sent(L, report_collect(run->chan, &c));
+	run_sent(L, report_collect(run->out, &c));
 	return 0;
 }
 

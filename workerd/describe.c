@@ -9,11 +9,11 @@
 #include <lua.h>
 
 #include "common/log.h"
-#include "ipc/chan.h"
 #include "model/limits.h"
 #include "templates/builtin.h"
 #include "workerd/describe.h"
 #include "workerd/lua_json.h"
+#include "workerd/outbox.h"
 #include "workerd/program.h"
 #include "workerd/report.h"
 #include "workerd/vm.h"
@@ -88,7 +88,7 @@ describe_template(const struct builtin *template, struct buf *out, char *errbuf,
 }
 
 static bool
-send_chunks(struct chan *chan, const struct buf *doc)
+send_chunks(struct outbox *out, const struct buf *doc)
 {
 	size_t offset = 0;
 
@@ -97,7 +97,7 @@ send_chunks(struct chan *chan, const struct buf *doc)
 
 		n = n < LIMIT_CHUNK_BYTES ? n : LIMIT_CHUNK_BYTES;
 		if (!report_meta(
-			chan, doc->data + offset, n, offset + n == doc->len))
+			out, doc->data + offset, n, offset + n == doc->len))
 			return false;
 		offset += n;
 	}
@@ -105,7 +105,7 @@ send_chunks(struct chan *chan, const struct buf *doc)
 }
 
 bool
-describe_send(struct chan *chan)
+describe_send(struct outbox *out)
 {
 	const struct builtin *t;
 	struct buf doc;
@@ -116,17 +116,17 @@ describe_send(struct chan *chan)
 	for (size_t i = 0; ok && (t = builtin_at(i)) != NULL; i++) {
 		buf_reset(&doc);
 		if (describe_template(t, &doc, why, sizeof(why)))
-			ok = send_chunks(chan, &doc);
+			ok = send_chunks(out, &doc);
 		else
 			log_err("template %s: %s", t->id, why);
 	}
 	buf_clear(&doc);
-	return ok && report_describe_done(chan);
+	return ok && report_describe_done(out);
 }
 
 /* "template:12: text" has the line; other messages have none. */
 static bool
-send_fault(struct chan *chan, const char *why)
+send_fault(struct outbox *out, const char *why)
 {
 	static const char head[] = TEXT_NAME ":";
 	char *rest = NULL;
@@ -135,13 +135,13 @@ send_fault(struct chan *chan, const char *why)
 	if (strncmp(why, head, strlen(head)) == 0)
 		line = strtol(why + strlen(head), &rest, 10);
 	if (line < 1 || line > INT32_MAX || rest == NULL || rest[0] != ':')
-		return report_template_error(chan, 0, why);
+		return report_template_error(out, 0, why);
 	rest += strspn(rest, ": ");
-	return report_template_error(chan, line, rest);
+	return report_template_error(out, line, rest);
 }
 
 static bool
-describe_send_text(struct chan *chan, const struct buf *text)
+describe_send_text(struct outbox *out, const struct buf *text)
 {
 	const struct builtin t = { TEXT_NAME, (const char *)text->data,
 		text->len };
@@ -152,15 +152,15 @@ describe_send_text(struct chan *chan, const struct buf *text)
 
 	buf_init(&doc, DESCRIBE_MAX_BYTES);
 	if (describe_run(&d, why, sizeof(why)))
-		ok = send_chunks(chan, &doc);
+		ok = send_chunks(out, &doc);
 	else
-		ok = send_fault(chan, why);
+		ok = send_fault(out, why);
 	buf_clear(&doc);
-	return ok && report_describe_done(chan);
+	return ok && report_describe_done(out);
 }
 
 bool
-describe_take_text(struct chan *chan, struct buf *text,
+describe_take_text(struct outbox *out, struct buf *text,
     const struct ipc_params *p, const char **ret_why)
 {
 	size_t len;
@@ -172,10 +172,10 @@ describe_take_text(struct chan *chan, struct buf *text,
 	}
 	if (!ipc_bool(p, F_LAST, false))
 		return true;
-	if (!describe_send_text(chan, text)) {
+	if (!describe_send_text(out, text)) {
 		*ret_why = "the description could not be sent";
 		return false;
 	}
-	chan_finish(chan);
+	outbox_finish(out);
 	return true;
 }

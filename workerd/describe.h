@@ -11,7 +11,7 @@
 #include "common/buf.h"
 
 struct builtin;
-struct chan;
+struct outbox;
 struct ipc_params;
 
 #define DESCRIBE_MAX_BYTES ((size_t)256 << 10)
@@ -23,14 +23,14 @@ bool describe_template(
  * Sends the metadata of all templates and describe.done. Templates that do not
  * describe themselves are logged and left out.
  */
-bool describe_send(struct chan *);
+bool describe_send(struct outbox *);
 
 /*
  * Adds the chunk of a describe.text, a template that is not installed, to text.
  * After the last one sends its metadata, or what is wrong with it, and
  * describe.done, and finishes the chan. False: why says what is wrong.
  */
-bool describe_take_text(struct chan *, struct buf *text,
+bool describe_take_text(struct outbox *, struct buf *text,
     const struct ipc_params *, const char **ret_why);
 
 #endif

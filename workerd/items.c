@@ -13,8 +13,8 @@
 #include <lua.h>
 #include <nettle/sha2.h>
 
-#include "ipc/chan.h"
 #include "workerd/lua_json.h"
+#include "workerd/outbox.h"
 #include "workerd/run.h"
 #include "workerd/secret.h"
 
@@ -120,20 +120,20 @@ send_item(lua_State *L, void *arg)
 	(void)arg;
 	record = lua_tolstring(L, RECORD, &record_len);
 	while (next_chunk(L, s, LIMIT_CHUNK_BYTES - record_len, &data, &len)) {
-		if (report_congested(run->chan))
+		if (outbox_is_busy(run->out))
 			return run_wait_drained(L, run, send_item);
 		run_sent(L,
 		    report_item_data(
-			run->chan, s->item.index, s->part, data, len));
+			run->out, s->item.index, s->part, data, len));
 		s->offset += len;
 	}
-	if (report_congested(run->chan))
+	if (outbox_is_busy(run->out))
 		return run_wait_drained(L, run, send_item);
 	s->item.done = ++run->items_done;
 	s->item.part = s->part;
 	s->item.data = data;
 	s->item.data_len = len;
-	run_sent(L, report_item_end(run->chan, &s->item, record, record_len));
+	run_sent(L, report_item_end(run->out, &s->item, record, record_len));
 	return 0;
 }
 
@@ -208,17 +208,17 @@ send_artifact(lua_State *L, void *arg)
 
 	(void)arg;
 	while (s->offset < len) {
-		if (report_congested(run->chan))
+		if (outbox_is_busy(run->out))
 			return run_wait_drained(L, run, send_artifact);
 		n = len - s->offset;
 		n = n < LIMIT_CHUNK_BYTES ? n : LIMIT_CHUNK_BYTES;
 		run_sent(L,
 		    report_artifact_data(
-			run->chan, s->slot, data + s->offset, n));
+			run->out, s->slot, data + s->offset, n));
 		s->offset += n;
 	}
 	run_sent(L,
-	    report_artifact_end(run->chan, s->slot,
+	    report_artifact_end(run->out, s->slot,
 		run_field(L, ARG, "kind", 32, NULL, NULL),
 		run_field(L, ARG, "mime", 128, NULL, NULL),
 		run_field(L, ARG, "name", 128, NULL, NULL)));
@@ -280,11 +280,11 @@ send_result(lua_State *L, void *arg)
 
 	(void)arg;
 	while (s->offset < len) {
-		if (report_congested(run->chan))
+		if (outbox_is_busy(run->out))
 			return run_wait_drained(L, run, send_result);
 		n = len - s->offset;
 		n = n < LIMIT_CHUNK_BYTES ? n : LIMIT_CHUNK_BYTES;
-		run_sent(L, report_result_data(run->chan, data + s->offset, n));
+		run_sent(L, report_result_data(run->out, data + s->offset, n));
 		s->offset += n;
 	}
 	return 0;

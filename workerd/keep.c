@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "common/buf.h"
-#include "ipc/chan.h"
 #include "model/limits.h"
 #include "page/browser.h"
 #include "page/state.h"
 #include "workerd/keep.h"
+#include "workerd/outbox.h"
 #include "workerd/report.h"
 
 #define LOAD_MS  10000
@@ -20,7 +20,7 @@
 #define BRIEF_MS 80 /* of LIMIT_CANCEL_GRACE_MS, when a run is stopped */
 
 struct keep {
-	struct chan *chan;
+	struct outbox *out;
 	struct browser *browser;
 	keep_done_fn *done;
 	void *ctx;
@@ -36,13 +36,13 @@ struct keep {
 };
 
 struct keep *
-keep_new(struct chan *chan, keep_done_fn *done, void *ctx)
+keep_new(struct outbox *out, keep_done_fn *done, void *ctx)
 {
 	struct keep *k = calloc(1, sizeof(*k));
 
 	if (k == NULL)
 		return NULL;
-	k->chan = chan;
+	k->out = out;
 	k->done = done;
 	k->ctx = ctx;
 	buf_init(&k->before, LIMIT_STATE_BYTES);
@@ -113,7 +113,7 @@ keep_on_loaded(const char *why, void *arg)
 	struct keep *k = arg;
 
 	if (why != NULL)
-		(void)report_warning(k->chan, why);
+		(void)report_warning(k->out, why);
 	k->loaded = true;
 	state_load_free(&k->load);
 	k->done(k->ctx);
@@ -129,27 +129,27 @@ keep_load(struct keep *k, struct browser *browser)
 	    browser, k->before.data, k->before.len, LOAD_MS, keep_on_loaded, k);
 	k->loaded = k->load == NULL;
 	if (k->loaded)
-		(void)report_warning(k->chan, "no memory for the session");
+		(void)report_warning(k->out, "no memory for the session");
 	return k->loaded;
 }
 
-/* Sends what the chan takes; true when all is out or nobody listens. */
+/* Sends what the outbox takes; true when all is out or nobody listens. */
 static bool
 keep_send(struct keep *k)
 {
 	size_t n;
 
 	while (k->sent < k->after.len) {
-		if (report_congested(k->chan))
+		if (outbox_is_busy(k->out))
 			return false;
 		n = k->after.len - k->sent;
 		if (n > LIMIT_CHUNK_BYTES)
 			n = LIMIT_CHUNK_BYTES;
-		if (!report_state_data(k->chan, k->after.data + k->sent, n))
+		if (!report_state_data(k->out, k->after.data + k->sent, n))
 			return true;
 		k->sent += n;
 	}
-	(void)report_state_end(k->chan);
+	(void)report_state_end(k->out);
 	return true;
 }
 
@@ -178,7 +178,7 @@ keep_on_saved(const struct buf *json, const char *why, void *arg)
 		(void)snprintf(text, sizeof(text),
 		    "the state of the session could not be saved: %s",
 		    json == NULL ? why : "out of memory");
-		(void)report_warning(k->chan, text);
+		(void)report_warning(k->out, text);
 		keep_finish(k);
 		return;
 	}

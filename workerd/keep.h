@@ -10,14 +10,14 @@
 #include "ipc/msg.h"
 
 struct browser;
-struct chan;
+struct outbox;
 struct keep;
 
 /* What keep_load() or keep_save() waited for is over. */
 typedef void keep_done_fn(void *ctx);
 
-/* chan is borrowed. NULL when memory ran out. */
-struct keep *keep_new(struct chan *, keep_done_fn *, void *ctx);
+/* outbox is borrowed. NULL when memory ran out. */
+struct keep *keep_new(struct outbox *, keep_done_fn *, void *ctx);
 /* Before the browser is freed. */
 void keep_free(struct keep **);
 
@@ -39,7 +39,7 @@ bool keep_load(struct keep *, struct browser *);
  * for. A short one ends within what is left of a canceled run's grace.
  */
 bool keep_save(struct keep *, struct browser *, bool brief);
-/* The chan can take more again. */
+/* The outbox is not busy any more. */
 void keep_drained(struct keep *);
 /* Gives up what is under way; done is not called. */
 void keep_stop(struct keep *);

@@ -17,6 +17,8 @@ workerd_libworkerd_a_SOURCES = \
 	workerd/program.h \
 	workerd/notice.c \
 	workerd/notice.h \
+	workerd/outbox.c \
+	workerd/outbox.h \
 	workerd/redact.c \
 	workerd/redact.h \
 	workerd/report.c \
@@ -53,10 +55,12 @@ workerd_workerd_SOURCES = \
 	workerd/calls.def \
 	workerd/confine.c \
 	workerd/confine.h \
+	workerd/orders.c \
 	workerd/start.c \
 	workerd/start.h \
 	workerd/warm.c \
 	workerd/warm.h \
+	workerd/worker.h \
 	workerd/workerd.c
 workerd_workerd_LDADD = workerd/libworkerd.a templates/libtemplates.a \
 	page/libpage.a cdp/libcdp.a ipc/libipc.a json/libjson.a \
@@ -111,3 +115,10 @@ t_scenario_keep_test_LDADD = ipc/libipc.a model/libmodel.a \
 	common/libcommon.a $(EVENT_LIBS) $(MSGPACK_LIBS) $(BSD_LIBS)
 TESTS += t/scenario/keep_test
 EXTRA_DIST += t/keep
+
+check_PROGRAMS += t/unit/worker_outbox_test
+t_unit_worker_outbox_test_SOURCES = t/unit/tap.h t/unit/worker_outbox_test.c
+t_unit_worker_outbox_test_LDADD = workerd/libworkerd.a ipc/libipc.a \
+	model/libmodel.a common/libcommon.a $(EVENT_LIBS) $(MSGPACK_LIBS) \
+	$(BSD_LIBS)
+TESTS += t/unit/worker_outbox_test

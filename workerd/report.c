@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ipc/chan.h"
 #include "ipc/msg.h"
+#include "workerd/outbox.h"
 #include "workerd/redact.h"
 #include "workerd/report.h"
 
@@ -94,32 +94,19 @@ clean_name(char *dst, size_t size, const char *name)
 	buf_clear(&b);
 }
 
-static bool
-send_note(struct chan *chan, const struct ipc_params *p)
-{
-	return chan_note(chan, p) == CHAN_OK;
-}
-
 bool
-report_congested(const struct chan *chan)
-{
-	/* The chan announces on_drained only from half its limit on. */
-	return chan_queue_bytes(chan) >= REPORT_QUEUE_BYTES / 2;
-}
-
-bool
-report_hello(struct chan *chan)
+report_hello(struct outbox *out)
 {
 	struct ipc_params p;
 
 	ipc_params_init(&p, MSG_S_HELLO);
 	ipc_set_int(&p, F_PROTO, IPC_PROTO_WORKER);
 	ipc_set_int(&p, F_PID, getpid());
-	return send_note(chan, &p);
+	return outbox_send(out, &p);
 }
 
 bool
-report_ready(struct chan *chan, const char *product)
+report_ready(struct outbox *out, const char *product)
 {
 	struct ipc_params p;
 	char text[200];
@@ -127,32 +114,32 @@ report_ready(struct chan *chan, const char *product)
 	report_clean(text, sizeof(text), product);
 	ipc_params_init(&p, MSG_S_READY);
 	ipc_set_str(&p, F_PRODUCT, text);
-	return send_note(chan, &p);
+	return outbox_send(out, &p);
 }
 
 bool
-report_pong(struct chan *chan, int64_t n)
+report_pong(struct outbox *out, int64_t n)
 {
 	struct ipc_params p;
 
 	ipc_params_init(&p, MSG_S_PONG);
 	ipc_set_int(&p, F_N, n);
-	return send_note(chan, &p);
+	return outbox_send(out, &p);
 }
 
 bool
-report_meta(struct chan *chan, const void *data, size_t len, bool last)
+report_meta(struct outbox *out, const void *data, size_t len, bool last)
 {
 	struct ipc_params p;
 
 	ipc_params_init(&p, MSG_S_TEMPLATE_META);
 	ipc_set_bin(&p, F_DATA, data, len);
 	ipc_set_bool(&p, F_LAST, last);
-	return send_note(chan, &p);
+	return outbox_send(out, &p);
 }
 
 bool
-report_template_error(struct chan *chan, int64_t line, const char *message)
+report_template_error(struct outbox *out, int64_t line, const char *message)
 {
 	struct ipc_params p;
 	char text[TEXT_MAX];
@@ -162,20 +149,20 @@ report_template_error(struct chan *chan, int64_t line, const char *message)
 	if (line > 0)
 		ipc_set_int(&p, F_LINE, line);
 	ipc_set_str(&p, F_MESSAGE, text);
-	return send_note(chan, &p);
+	return outbox_send(out, &p);
 }
 
 bool
-report_describe_done(struct chan *chan)
+report_describe_done(struct outbox *out)
 {
 	struct ipc_params p;
 
 	ipc_params_init(&p, MSG_S_DESCRIBE_DONE);
-	return send_note(chan, &p);
+	return outbox_send(out, &p);
 }
 
 bool
-report_step_start(struct chan *chan, const char *name)
+report_step_start(struct outbox *out, const char *name)
 {
 	struct ipc_params p;
 	char text[NAME_SIZE];
@@ -183,11 +170,11 @@ report_step_start(struct chan *chan, const char *name)
 	clean_name(text, sizeof(text), name);
 	ipc_params_init(&p, MSG_S_STEP_START);
 	ipc_set_str(&p, F_NAME, text);
-	return send_note(chan, &p);
+	return outbox_send(out, &p);
 }
 
 bool
-report_step_end(struct chan *chan, const char *name, int64_t duration_ms,
+report_step_end(struct outbox *out, const char *name, int64_t duration_ms,
     bool ok, const char *code, const char *meta, size_t meta_len)
 {
 	struct ipc_params p;
@@ -204,11 +191,11 @@ report_step_end(struct chan *chan, const char *name, int64_t duration_ms,
 	}
 	if (meta != NULL)
 		ipc_set_bin(&p, F_META, meta, meta_len);
-	return send_note(chan, &p);
+	return outbox_send(out, &p);
 }
 
 bool
-report_step_retry(struct chan *chan, const char *name, const char *code)
+report_step_retry(struct outbox *out, const char *name, const char *code)
 {
 	struct ipc_params p;
 	char text[NAME_SIZE], code_text[NAME_SIZE];
@@ -218,11 +205,11 @@ report_step_retry(struct chan *chan, const char *name, const char *code)
 	ipc_params_init(&p, MSG_S_STEP_RETRY);
 	ipc_set_str(&p, F_NAME, text);
 	ipc_set_str(&p, F_ERROR_CODE, code_text);
-	return send_note(chan, &p);
+	return outbox_send(out, &p);
 }
 
 bool
-report_phase(struct chan *chan, const char *phase)
+report_phase(struct outbox *out, const char *phase)
 {
 	struct ipc_params p;
 	char text[33];
@@ -230,12 +217,12 @@ report_phase(struct chan *chan, const char *phase)
 	clean_name(text, sizeof(text), phase);
 	ipc_params_init(&p, MSG_S_PHASE);
 	ipc_set_str(&p, F_PHASE, text);
-	return send_note(chan, &p);
+	return outbox_send(out, &p);
 }
 
 bool
 report_progress(
-    struct chan *chan, int64_t done, int64_t total, const char *message)
+    struct outbox *out, int64_t done, int64_t total, const char *message)
 {
 	struct ipc_params p;
 	char text[TEXT_MAX];
@@ -247,11 +234,11 @@ report_progress(
 		report_clean(text, sizeof(text), message);
 		ipc_set_str(&p, F_MESSAGE, text);
 	}
-	return send_note(chan, &p);
+	return outbox_send(out, &p);
 }
 
 bool
-report_collect(struct chan *chan, const struct report_collect *c)
+report_collect(struct outbox *out, const struct report_collect *c)
 {
 	struct ipc_params p;
 	char kind[33], mime[129], name[129];
@@ -267,22 +254,22 @@ report_collect(struct chan *chan, const struct report_collect *c)
 	ipc_set_bin(&p, F_PREFIX, c->prefix, c->prefix_len);
 	ipc_set_bin(&p, F_SEPARATOR, c->separator, c->separator_len);
 	ipc_set_bin(&p, F_SUFFIX, c->suffix, c->suffix_len);
-	return send_note(chan, &p);
+	return outbox_send(out, &p);
 }
 
 bool
-report_total(struct chan *chan, int total)
+report_total(struct outbox *out, int total)
 {
 	struct ipc_params p;
 
 	ipc_params_init(&p, MSG_S_TOTAL);
 	ipc_set_int(&p, F_TOTAL, total);
-	return send_note(chan, &p);
+	return outbox_send(out, &p);
 }
 
 bool
 report_item_data(
-    struct chan *chan, int index, int part, const void *data, size_t len)
+    struct outbox *out, int index, int part, const void *data, size_t len)
 {
 	struct ipc_params p;
 
@@ -290,11 +277,11 @@ report_item_data(
 	ipc_set_int(&p, F_INDEX, index);
 	ipc_set_int(&p, F_PART, part);
 	ipc_set_bin(&p, F_DATA, data, len);
-	return send_note(chan, &p);
+	return outbox_send(out, &p);
 }
 
 bool
-report_item_end(struct chan *chan, const struct report_item *item,
+report_item_end(struct outbox *out, const struct report_item *item,
     const char *record, size_t record_len)
 {
 	struct ipc_params p;
@@ -309,22 +296,22 @@ report_item_end(struct chan *chan, const struct report_item *item,
 		ipc_set_int(&p, F_PART, item->part);
 		ipc_set_bin(&p, F_DATA, item->data, item->data_len);
 	}
-	return send_note(chan, &p);
+	return outbox_send(out, &p);
 }
 
 bool
-report_artifact_data(struct chan *chan, int slot, const void *data, size_t len)
+report_artifact_data(struct outbox *out, int slot, const void *data, size_t len)
 {
 	struct ipc_params p;
 
 	ipc_params_init(&p, MSG_S_ARTIFACT_DATA);
 	ipc_set_int(&p, F_SLOT, slot);
 	ipc_set_bin(&p, F_DATA, data, len);
-	return send_note(chan, &p);
+	return outbox_send(out, &p);
 }
 
 bool
-report_artifact_end(struct chan *chan, int slot, const char *kind,
+report_artifact_end(struct outbox *out, int slot, const char *kind,
     const char *mime, const char *name)
 {
 	struct ipc_params p;
@@ -338,11 +325,11 @@ report_artifact_end(struct chan *chan, int slot, const char *kind,
 	ipc_set_str(&p, F_KIND, kind_text);
 	ipc_set_str(&p, F_MIME, mime_text);
 	ipc_set_str(&p, F_NAME, name_text);
-	return send_note(chan, &p);
+	return outbox_send(out, &p);
 }
 
 bool
-report_warning(struct chan *chan, const char *warning)
+report_warning(struct outbox *out, const char *warning)
 {
 	struct ipc_params p;
 	char text[TEXT_MAX];
@@ -350,17 +337,17 @@ report_warning(struct chan *chan, const char *warning)
 	report_clean(text, sizeof(text), *warning == '\0' ? "?" : warning);
 	ipc_params_init(&p, MSG_S_WARNING);
 	ipc_set_str(&p, F_TEXT, text);
-	return send_note(chan, &p);
+	return outbox_send(out, &p);
 }
 
 bool
-report_result_data(struct chan *chan, const void *data, size_t len)
+report_result_data(struct outbox *out, const void *data, size_t len)
 {
 	struct ipc_params p;
 
 	ipc_params_init(&p, MSG_S_RESULT_DATA);
 	ipc_set_bin(&p, F_DATA, data, len);
-	return send_note(chan, &p);
+	return outbox_send(out, &p);
 }
 
 static void
@@ -377,26 +364,26 @@ set_clean(struct ipc_params *p, enum msg_key key, char *dst, size_t size,
 }
 
 bool
-report_state_data(struct chan *chan, const void *data, size_t len)
+report_state_data(struct outbox *out, const void *data, size_t len)
 {
 	struct ipc_params p;
 
 	ipc_params_init(&p, MSG_S_STATE_DATA);
 	ipc_set_bin(&p, F_DATA, data, len);
-	return send_note(chan, &p);
+	return outbox_send(out, &p);
 }
 
 bool
-report_state_end(struct chan *chan)
+report_state_end(struct outbox *out)
 {
 	struct ipc_params p;
 
 	ipc_params_init(&p, MSG_S_STATE_END);
-	return send_note(chan, &p);
+	return outbox_send(out, &p);
 }
 
 bool
-report_run_end(struct chan *chan, const struct report_end *end)
+report_run_end(struct outbox *out, const struct report_end *end)
 {
 	struct ipc_params p;
 	char code[NAME_SIZE], message[TEXT_MAX];
@@ -408,5 +395,5 @@ report_run_end(struct chan *chan, const struct report_end *end)
 	set_clean(&p, F_MESSAGE, message, sizeof(message), end->message);
 	set_clean(&p, F_FAILED_STEP, step, sizeof(step), end->step);
 	set_clean(&p, F_CAUSE, cause, sizeof(cause), end->cause);
-	return send_note(chan, &p);
+	return outbox_send(out, &p);
 }

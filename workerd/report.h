@@ -11,9 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct chan;
+struct outbox;
 
-#define REPORT_QUEUE_BYTES  ((size_t)4 << 20)
 #define REPORT_DIGEST_BYTES 8
 
 struct report_collect {
@@ -38,41 +37,35 @@ struct report_end {
 	const char *code, *message, *step, *cause; /* NULL: left out */
 };
 
-/*
- * True when so much is queued that a producer should wait for the chan's
- * on_drained.
- */
-bool report_congested(const struct chan *);
-
-bool report_hello(struct chan *);
-bool report_ready(struct chan *, const char *product);
-bool report_pong(struct chan *, int64_t n);
-bool report_meta(struct chan *, const void *, size_t len, bool last);
+bool report_hello(struct outbox *);
+bool report_ready(struct outbox *, const char *product);
+bool report_pong(struct outbox *, int64_t n);
+bool report_meta(struct outbox *, const void *, size_t len, bool last);
 /* line 0: of no line in particular. */
-bool report_template_error(struct chan *, int64_t line, const char *message);
-bool report_describe_done(struct chan *);
-bool report_step_start(struct chan *, const char *name);
+bool report_template_error(struct outbox *, int64_t line, const char *message);
+bool report_describe_done(struct outbox *);
+bool report_step_start(struct outbox *, const char *name);
 /* code and meta (a JSON text) may be NULL. */
-bool report_step_end(struct chan *, const char *name, int64_t duration_ms,
+bool report_step_end(struct outbox *, const char *name, int64_t duration_ms,
     bool ok, const char *code, const char *meta, size_t meta_len);
-bool report_step_retry(struct chan *, const char *name, const char *code);
-bool report_phase(struct chan *, const char *phase);
+bool report_step_retry(struct outbox *, const char *name, const char *code);
+bool report_phase(struct outbox *, const char *phase);
 bool report_progress(
-    struct chan *, int64_t done, int64_t total, const char *message);
-bool report_collect(struct chan *, const struct report_collect *);
-bool report_total(struct chan *, int total);
-bool
-report_item_data(struct chan *, int index, int part, const void *, size_t len);
-bool report_item_end(struct chan *, const struct report_item *,
+    struct outbox *, int64_t done, int64_t total, const char *message);
+bool report_collect(struct outbox *, const struct report_collect *);
+bool report_total(struct outbox *, int total);
+bool report_item_data(
+    struct outbox *, int index, int part, const void *, size_t len);
+bool report_item_end(struct outbox *, const struct report_item *,
     const char *record, size_t record_len);
-bool report_artifact_data(struct chan *, int slot, const void *, size_t len);
-bool report_artifact_end(struct chan *, int slot, const char *kind,
+bool report_artifact_data(struct outbox *, int slot, const void *, size_t len);
+bool report_artifact_end(struct outbox *, int slot, const char *kind,
     const char *mime, const char *name);
-bool report_warning(struct chan *, const char *text);
-bool report_result_data(struct chan *, const void *, size_t len);
-bool report_state_data(struct chan *, const void *, size_t len);
-bool report_state_end(struct chan *);
-bool report_run_end(struct chan *, const struct report_end *);
+bool report_warning(struct outbox *, const char *text);
+bool report_result_data(struct outbox *, const void *, size_t len);
+bool report_state_data(struct outbox *, const void *, size_t len);
+bool report_state_end(struct outbox *);
+bool report_run_end(struct outbox *, const struct report_end *);
 
 /*
  * Copies text as valid UTF-8 without control characters, '?' for what is not,

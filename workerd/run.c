@@ -13,10 +13,10 @@
 
 #include "common/clock.h"
 #include "common/panic.h"
-#include "ipc/chan.h"
 #include "page/page.h"
 #include "templates/builtin.h"
 #include "workerd/lua_json.h"
+#include "workerd/outbox.h"
 #include "workerd/program.h"
 #include "workerd/redact.h"
 #include "workerd/run.h"
@@ -35,7 +35,7 @@ static const char prelude[] = {
 };
 
 struct run *
-run_new(struct chan *chan, run_ended_fn *ended, void *ctx)
+run_new(struct outbox *out, run_ended_fn *ended, void *ctx)
 {
 	struct run *run;
 
@@ -43,7 +43,7 @@ run_new(struct chan *chan, run_ended_fn *ended, void *ctx)
 	if (run == NULL)
 		return NULL;
 	run->magic = RUN_MAGIC;
-	run->chan = chan;
+	run->out = out;
 	run->ended = ended;
 	run->ctx = ctx;
 	buf_init(&run->inputs, LIMIT_INPUT_BYTES);
@@ -251,12 +251,12 @@ close_steps(struct run *run)
 	while (run->nsteps > 0) {
 		struct run_step *step = &run->steps[--run->nsteps];
 
-		(void)report_step_end(run->chan, step->name,
+		(void)report_step_end(run->out, step->name,
 		    clock_mono_ms() - step->started_ms, false, code, NULL, 0);
 	}
 }
 
-void
+bool
 run_report_end(struct run *run)
 {
 	MAGIC_CHECK(run, RUN_MAGIC);
@@ -268,7 +268,7 @@ run_report_end(struct run *run)
 		run->end.cause = run->end_cause;
 		run->end.step = run->failed_step;
 	}
-	(void)report_run_end(run->chan, &run->end);
+	return report_run_end(run->out, &run->end);
 }
 
 /* ---- the program ---- */
@@ -449,7 +449,7 @@ run_sent(lua_State *L, bool sent)
 		return;
 	run = run_of(L);
 	run_raise(L, ERR_WORKER_PROTOCOL, "a message could not be sent: %s",
-	    chan_invalid_reason(run->chan));
+	    outbox_reason(run->out));
 }
 
 const char *

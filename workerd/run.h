@@ -21,7 +21,7 @@
 #include "workerd/vm.h"
 
 struct browser;
-struct chan;
+struct outbox;
 struct page;
 struct redact;
 struct secrets;
@@ -44,7 +44,7 @@ struct run_item {
 
 struct run {
 	unsigned int magic;
-	struct chan *chan;
+	struct outbox *out;
 	struct browser *browser; /* set when it answered */
 	struct page *spare;      /* an open tab that nobody uses yet, or NULL */
 	run_ended_fn *ended;
@@ -87,8 +87,8 @@ struct run {
 	char end_cause[IPC_ID_MAX + 1];
 };
 
-/* chan is borrowed for the run's life. NULL when memory ran out. */
-struct run *run_new(struct chan *, run_ended_fn *, void *ctx);
+/* outbox is borrowed for the run's life. NULL when memory ran out. */
+struct run *run_new(struct outbox *, run_ended_fn *, void *ctx);
 /* The browser is to be freed right after: its callbacks would find no run. */
 void run_free(struct run **);
 
@@ -105,10 +105,13 @@ void run_go(struct run *, struct browser *, struct page *spare);
 void run_stop(struct run *, enum err_code, const char *message);
 /* Ends the run at once, whatever the template does. */
 void run_abort(struct run *, enum err_code, const char *message);
-/* The chan can take more again. */
+/* The outbox is not busy any more. */
 void run_drained(struct run *);
-/* Sends run.end, with the open steps closed before it; after ended(). */
-void run_report_end(struct run *);
+/*
+ * Sends run.end, with the open steps closed before it; after ended(). False
+ * when it could not be queued.
+ */
+bool run_report_end(struct run *);
 
 /* ---- for the functions that templates call; all in protected mode ---- */
 
@@ -118,7 +121,7 @@ int run_raise(lua_State *, enum err_code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Raises unless the message could be queued. */
 void run_sent(lua_State *, bool sent);
-/* Waits until the chan has drained. */
+/* Waits until the outbox is not busy any more. */
 int run_wait_drained(lua_State *, struct run *, sched_resume_fn *);
 /*
  * A string field of the table at index, kept alive by the table. Raises when

@@ -1,9 +1,8 @@
 /*
- * tab: the pages of a run as templates see them. Runs in workerd only. A tab
- * opens its page when it first needs one and may replace it by a fresh one;
- * what a page did comes back as nil and an error table, never as a raised
- * error. The page layer calls back with a tab that lives until its page has
- * been closed, however the Lua side has gone in the meantime.
+ * tab: the pages of a run as templates see them, in workerd only. A tab opens
+ * its page when it first needs one and may replace it by a fresh one; what a
+ * page did comes back as nil and an error table, never as a raised error. The
+ * page layer calls back with a tab that lives until its page has been closed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -420,20 +419,23 @@ tab_fresh(lua_State *L)
 	return 0;
 }
 
-/* A session that outlives the run goes on in a tab of it. */
+/* A session that outlives the run goes on in a tab that is left to it. */
+static void
+leave(struct tab *tab)
+{
+	struct page *page = tab->page;
+
+	if (tab->run->keep && page != NULL && page_is_open(page)) {
+		tab->page = tab->run->spare;
+		tab->run->spare = page;
+	}
+	let_go(tab);
+}
+
 static int
 tab_close(lua_State *L)
 {
-	struct tab *tab = tab_check(L);
-	struct run *run = tab->run;
-
-	if (run->keep && tab->page != NULL && page_is_open(tab->page)) {
-		if (run->spare != NULL)
-			page_close(run->spare, NULL, NULL);
-		run->spare = tab->page;
-		tab->page = NULL;
-	}
-	let_go(tab);
+	leave(tab_check(L));
 	return 0;
 }
 
@@ -444,17 +446,15 @@ tab_gc(lua_State *L)
 	struct tab *tab = *box;
 
 	*box = NULL;
-	if (tab == NULL)
-		return 0;
-	if (tab->op == 0) {
-		let_go(tab);
+	if (tab != NULL && tab->op == 0) {
+		leave(tab);
 		tab_unlink(tab);
-		return 0;
+	} else if (tab != NULL) {
+		/* Its coroutine was dropped in the middle of an operation. */
+		tab->op = 0;
+		tab->collected = true;
+		page_close(tab->page, on_collected, tab);
 	}
-	/* Its coroutine was dropped in the middle of an operation. */
-	tab->op = 0;
-	tab->collected = true;
-	page_close(tab->page, on_collected, tab);
 	return 0;
 }
 

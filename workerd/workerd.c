@@ -1,7 +1,8 @@
 /*
  * workerd: runs one template in one compartment. It is started with its
  * descriptors (2 log, 3 supervisord, 4 and 5 the browser, 6 secrets), opens
- * nothing by itself, and confines itself before it reads from any of them. It must never decide a run's state: it reports, and ends.
+ * nothing by itself, and confines itself before it reads from any of them. It
+ * must never decide a run's state: it reports, and ends.
  *
  * Any end of supervisord's channel ends the process; any end of the browser
  * ends the run.
@@ -15,58 +16,34 @@
 
 #include "common/fdio.h"
 #include "common/log.h"
+#include "common/timers.h"
 #include "common/panic.h"
 #include "ipc/chan.h"
 #include "page/browser.h"
 #include "page/page.h"
 #include "workerd/confine.h"
-#include "workerd/describe.h"
 #include "workerd/keep.h"
-#include "workerd/notice.h"
+#include "workerd/outbox.h"
 #include "workerd/redact.h"
 #include "workerd/report.h"
 #include "workerd/run.h"
 #include "workerd/secret.h"
 #include "workerd/start.h"
 #include "workerd/warm.h"
+#include "workerd/worker.h"
 
 #define FD_IPC     3
 #define FD_CDP_IN  4
 #define FD_CDP_OUT 5
 #define FD_SECRETS 6
+#define TIMERS     256
 #define STOP_MS    150 /* of LIMIT_CANCEL_GRACE_MS, for the template */
 
-struct worker {
-	struct event_base *base;
-	struct chan *chan;
-	struct browser *browser;
-	struct page *first;
-	struct run *run;
-	struct keep *keep;
-	struct event *stop_timer, *end_event;
-	struct event *secrets_event; /* NULL: the run has none */
-	struct buf text;             /* to describe */
-	char product[128];
-	uint32_t generation; /* workers this browser had before */
-	bool describing, browser_ready, go;
-	bool warm;   /* no run is waited for yet */
-	bool saving; /* the session's state, when the template is over */
-	bool stopping, ending;
-	int status;
-};
-
-static void
-leave(struct worker *w, int status)
+void
+worker_leave(struct worker *w, int status)
 {
 	w->status = status;
 	(void)event_base_loopbreak(w->base);
-}
-
-static void
-breach(struct worker *w, const char *why)
-{
-	log_err("supervisord broke the protocol: %s", why);
-	leave(w, 1);
 }
 
 /* ---- the run ---- */
@@ -93,9 +70,10 @@ on_end_event(evutil_socket_t fd, short what, void *ctx)
 			return;
 	}
 	w->ending = true;
-	run_report_end(w->run);
 	chan_set_phase(w->chan, PEER_ENDED);
-	chan_finish(w->chan);
+	/* One that cannot be said is not waited for. */
+	if (!run_report_end(w->run))
+		chan_finish(w->chan);
 }
 
 static void
@@ -128,8 +106,8 @@ on_kept(void *ctx)
 		start_template(w);
 }
 
-static void
-try_go(struct worker *w)
+void
+worker_try_go(struct worker *w)
 {
 	if (!w->go || !w->browser_ready || !w->run->secrets_complete ||
 	    w->ending || w->run->over)
@@ -164,11 +142,11 @@ on_secrets(evutil_socket_t fd, short what, void *ctx)
 	}
 	redact_install(w->run->redact);
 	w->run->secrets_complete = true;
-	try_go(w);
+	worker_try_go(w);
 }
 
-static void
-wait_for_secrets(struct worker *w)
+void
+worker_await_secrets(struct worker *w)
 {
 	if (w->run->secrets_complete)
 		return;
@@ -179,8 +157,8 @@ wait_for_secrets(struct worker *w)
 		run_abort(w->run, ERR_INTERNAL, "no event for the secrets");
 }
 
-static void
-cancel_run(struct worker *w, const char *reason)
+void
+worker_cancel(struct worker *w, const char *reason)
 {
 	const struct timeval tv = { 0, STOP_MS * 1000 };
 	enum err_code code = ERR_RUN_CANCELED;
@@ -203,142 +181,6 @@ cancel_run(struct worker *w, const char *reason)
 		run_stop(w->run, code, text);
 }
 
-/* ---- supervisord ---- */
-
-static void
-on_hello(struct worker *w, const struct ipc_params *p)
-{
-	if (ipc_int(p, F_PROTO, 0) != IPC_PROTO_WORKER) {
-		breach(w, "another protocol version");
-		return;
-	}
-	w->warm = ipc_bool(p, F_WARM, false);
-	if (w->browser != NULL && ipc_bool(p, F_TEXT, false))
-		browser_set_undrawn(w->browser);
-	chan_set_phase(w->chan, w->describing ? PEER_DESCRIBE : PEER_IDLE);
-}
-
-static void
-on_describe(struct worker *w)
-{
-	if (!w->describing) {
-		breach(w, "describe to a worker with a browser");
-		return;
-	}
-	if (!describe_send(w->chan))
-		leave(w, 1);
-	else
-		chan_finish(w->chan);
-}
-
-static void
-on_describe_text(struct worker *w, const struct ipc_params *p)
-{
-	const char *why = "describe.text to a worker with a browser";
-
-	if (!w->describing || !describe_take_text(w->chan, &w->text, p, &why))
-		breach(w, why);
-}
-
-static void
-on_go(struct worker *w)
-{
-	if (!w->run->inputs_complete || !w->run->journal_complete ||
-	    !keep_is_complete(w->keep)) {
-		breach(w, "run.go before inputs, journal and state");
-		return;
-	}
-	w->go = true;
-	try_go(w);
-}
-
-static void
-on_run_msg(struct worker *w, const struct ipc_params *p)
-{
-	const char *why;
-	bool ok = true;
-
-	switch (p->msg) {
-	case MSG_W_RUN_BEGIN:
-		ok = run_begin(w->run, p, &why) &&
-		    keep_begin(w->keep, p, w->generation > 0, &why);
-		if (ok)
-			wait_for_secrets(w);
-		setproctitle("%s", w->run->id);
-		chan_set_phase(w->chan, PEER_RUN);
-		break;
-	case MSG_W_RUN_INPUT:
-		ok = run_input(w->run, p, &why);
-		break;
-	case MSG_W_RUN_JOURNAL:
-		ok = run_journal(w->run, p, &why);
-		break;
-	case MSG_W_RUN_STATE:
-		ok = keep_state(w->keep, p, &why);
-		break;
-	case MSG_W_RUN_GO:
-		on_go(w);
-		break;
-	case MSG_W_RUN_EGRESS:
-		notice_take(w->browser, p);
-		break;
-	case MSG_W_RUN_CANCEL:
-		cancel_run(w, ipc_str(p, F_REASON));
-		break;
-	default:
-		break;
-	}
-	if (!ok)
-		breach(w, why);
-}
-
-static void
-on_msg(struct chan *chan, const struct ipc_msg *msg, void *ctx)
-{
-	struct worker *w = ctx;
-	const struct ipc_params *p = &msg->params;
-
-	switch (p->msg) {
-	case MSG_W_HELLO:
-		on_hello(w, p);
-		break;
-	case MSG_W_PING:
-		(void)report_pong(chan, ipc_int(p, F_N, 0));
-		break;
-	case MSG_W_DESCRIBE:
-		on_describe(w);
-		break;
-	case MSG_W_DESCRIBE_TEXT:
-		on_describe_text(w, p);
-		break;
-	default:
-		on_run_msg(w, p);
-		break;
-	}
-}
-
-static void
-on_closed(struct chan *chan, const char *reason, void *ctx)
-{
-	struct worker *w = ctx;
-	bool done = w->ending || w->describing;
-
-	if (!done)
-		log_warn("supervisord's channel: %s", reason);
-	leave(w, done ? 0 : 1);
-}
-
-static void
-on_drained(struct chan *chan, void *ctx)
-{
-	struct worker *w = ctx;
-
-	if (w->run == NULL || w->ending)
-		return;
-	run_drained(w->run);
-	keep_drained(w->keep);
-}
-
 /* ---- the browser ---- */
 
 static void
@@ -352,8 +194,8 @@ on_tab_ready(void *ctx, const char *why)
 	}
 	w->browser_ready = true;
 	if (!w->ending)
-		(void)report_ready(w->chan, w->product);
-	try_go(w);
+		(void)report_ready(w->out, w->product);
+	worker_try_go(w);
 }
 
 static void
@@ -409,7 +251,7 @@ on_browser_warning(struct browser *browser, const char *text, void *ctx)
 	struct worker *w = ctx;
 
 	if (!w->ending && chan_phase(w->chan) == PEER_RUN)
-		(void)report_warning(w->chan, text);
+		(void)report_warning(w->out, text);
 }
 
 static void
@@ -425,14 +267,15 @@ on_browser_stuck(struct browser *browser, const char *why, void *ctx)
 static void
 start_chan(struct worker *w)
 {
-	static const struct chan_ops ops = { on_msg, NULL, on_closed,
-		on_drained };
-
-	w->chan = chan_new(w->base, FD_IPC, IPC_DOWN, &ops, w);
+	w->chan = chan_new(w->base, FD_IPC, IPC_DOWN, &worker_orders, w);
 	if (w->chan == NULL)
 		fatal("descriptor %d: %s", FD_IPC, strerror(errno));
-	chan_set_queue_limit(w->chan, REPORT_QUEUE_BYTES);
-	if (!report_hello(w->chan))
+	if (!w->describing)
+		chan_set_queue_limit(w->chan, OUTBOX_CHAN_BYTES);
+	w->out = outbox_new(w->chan);
+	if (w->out == NULL)
+		fatal("out of memory");
+	if (!report_hello(w->out))
 		fatal("cannot greet supervisord");
 }
 
@@ -444,8 +287,8 @@ start_run(struct worker *w)
 
 	const struct browser_options options = { .generation = w->generation };
 
-	w->run = run_new(w->chan, on_run_ended, w);
-	w->keep = keep_new(w->chan, on_kept, w);
+	w->run = run_new(w->out, on_run_ended, w);
+	w->keep = keep_new(w->out, on_kept, w);
 	w->stop_timer = evtimer_new(w->base, on_stop_timer, w);
 	w->end_event = event_new(w->base, -1, 0, on_end_event, w);
 	if (w->run == NULL || w->keep == NULL || w->stop_timer == NULL ||
@@ -463,6 +306,7 @@ clean_up(struct worker *w)
 	keep_free(&w->keep);
 	run_free(&w->run);
 	browser_free(&w->browser);
+	outbox_free(&w->out);
 	chan_free(&w->chan);
 	buf_clear(&w->text);
 	if (w->stop_timer != NULL)
@@ -488,7 +332,7 @@ main(int argc, char **argv)
 	start_let_writer_finish();
 	setproctitle("%s", w.describing ? "describing" : "idle");
 	w.base = event_base_new();
-	if (w.base == NULL)
+	if (w.base == NULL || !timers_reserve(w.base, TIMERS))
 		fatal("no event loop");
 	start_chan(&w);
 	if (!w.describing)

@@ -1,0 +1,52 @@
+/*
+ * side: the process that checks, copies or makes a store, at the other end of a
+ * connection: of the service, or started here where none runs.
+ */
+#ifndef CTL_SIDE_H
+#define CTL_SIDE_H
+
+#include <limits.h>
+#include <sys/types.h>
+
+#include "ctl/ctl.h"
+
+struct side {
+	struct ctl *ctl;
+	struct client *client; /* NULL: none yet */
+	int sock; /* of a process started here, until then; or -1 */
+	bool own; /* started here */
+	pid_t pid;
+	int lock; /* of the state directory, or -1 */
+	/* What came. */
+	void (*on_note)(void *arg, const struct ipc_params *);
+	void *arg;
+	struct json_doc *done; /* record of store.done */
+	char *done_text;
+	char bar[96]; /* drawn on the terminal now */
+};
+
+/* The state directory that was named, or where it would be. */
+bool side_state_dir(const struct ctl *, char ret_dir[PATH_MAX]);
+/*
+ * Asks the service; with --state-dir takes that one's lock and starts a process
+ * in the mode, "check" or "backup". Notes but progress and the last go to
+ * on_note, from now on. Says what is wrong.
+ */
+enum ctl_exit
+side_open(struct side *, struct ctl *, enum msg_id request, const char *mode,
+    void (*on_note)(void *, const struct ipc_params *), void *arg);
+/* Starts a process in that mode; flag may be NULL. */
+enum ctl_exit side_start(struct side *, struct ctl *, const char *mode,
+    const char *dir, const char *flag);
+/* Sends a note to a process started here; false when it is gone. */
+bool side_send(struct side *, const struct ipc_params *);
+/*
+ * Reads until the last note. *ret_record is what it has; CTL_FAILED after
+ * saying so when it tells of an error or the connection ended before it.
+ */
+enum ctl_exit side_run(struct side *, struct json_val *ret_record);
+/* One line on a terminal; NULL takes it away. */
+void side_bar(struct side *, const char *what, int64_t done, int64_t total);
+void side_close(struct side *);
+
+#endif
