@@ -18,7 +18,6 @@
 
 #define CLIENT_READS 16
 
-struct evconnlistener;
 struct event;
 
 /*
@@ -27,9 +26,9 @@ struct event;
  */
 struct door {
 	struct clients *all;
-	struct evconnlistener *listener;
-	struct event *resume; /* accepting, after a pause */
-	size_t count, most;   /* clients that came in by it */
+	struct event *on_ready; /* connections wait to be accepted */
+	struct event *resume;   /* accepting, after a pause */
+	size_t count, most;     /* clients that came in by it */
 	bool paused;
 	bool admin;
 };

@@ -6,11 +6,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <event2/event.h>
-#include <event2/listener.h>
 
 #include "common/clock.h"
 #include "common/log.h"
@@ -20,12 +20,13 @@
 #include "supervisord/sup.h"
 #include "supervisord/task.h"
 
-#define LISTEN_BACKLOG  256
-#define ACCEPT_PAUSE_MS 250
-#define OVER_MAX        16   /* waiting to be told that they are too many */
-#define OVER_MS         1000 /* for so long at most */
-#define OVER_LOG_MS     10000
-#define ADMINS_MAX      16 /* of FD_RESERVE in main.c */
+#define LISTEN_BACKLOG   256
+#define ACCEPTS_PER_TURN 16 /* then those that are in have their turn */
+#define ACCEPT_PAUSE_MS  250
+#define OVER_MAX         16   /* waiting to be told that they are too many */
+#define OVER_MS          1000 /* for so long at most */
+#define OVER_LOG_MS      10000
+#define ADMINS_MAX       16 /* of FD_RESERVE in main.c */
 
 /* Out of descriptors or of places: the listening queue waits meanwhile. */
 static void
@@ -36,7 +37,7 @@ door_pause(struct door *d, const char *why)
 	if (!d->paused)
 		log_warn("%s: accepting none for a while: %s",
 		    d->admin ? "administrators" : "clients", why);
-	evconnlistener_disable(d->listener);
+	event_del(d->on_ready);
 	d->paused = true;
 	event_add(d->resume, &tv);
 }
@@ -46,10 +47,12 @@ door_on_resume(evutil_socket_t fd, short what, void *arg)
 {
 	struct door *d = arg;
 
-	if (d->paused && d->count < d->most) {
-		evconnlistener_enable(d->listener);
+	if (!d->paused || d->count >= d->most)
+		return;
+	if (event_add(d->on_ready, NULL) == 0)
 		d->paused = false;
-	}
+	else
+		door_pause(d, "no memory");
 }
 
 static void
@@ -150,10 +153,8 @@ door_admits(const struct door *d, int fd)
 }
 
 static void
-door_on_accept(struct evconnlistener *l, evutil_socket_t fd,
-    struct sockaddr *sa, int len, void *arg)
+door_let_in(struct door *d, int fd)
 {
-	struct door *d = arg;
 	struct client *c;
 
 	if (!door_admits(d, fd)) {
@@ -171,10 +172,30 @@ door_on_accept(struct evconnlistener *l, evutil_socket_t fd,
 		door_pause(d, "all places are taken");
 }
 
-static void
-door_on_accept_error(struct evconnlistener *l, void *arg)
+/* What accept(2) may tell though the next connection is in order. */
+static bool
+is_of_one(int error)
 {
-	door_pause(arg, strerror(errno));
+	return error == EINTR || error == ECONNABORTED;
+}
+
+/* Who comes in, however many, does not keep those waiting that are in. */
+static void
+door_on_ready(evutil_socket_t listener, short what, void *arg)
+{
+	struct door *d = arg;
+
+	for (int i = 0; i < ACCEPTS_PER_TURN && !d->paused; i++) {
+		int fd =
+		    accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd != -1)
+			door_let_in(d, fd);
+		else if (errno == EAGAIN)
+			return;
+		else if (!is_of_one(errno))
+			door_pause(d, strerror(errno));
+	}
 }
 
 struct clients *
@@ -217,11 +238,12 @@ clients_listen(struct clients *cs, int client_fd, int admin_fd)
 
 		if (evutil_make_socket_nonblocking(fds[i]) == -1)
 			return errno;
-		d->listener = evconnlistener_new(cs->sup->base, door_on_accept,
-		    d, LEV_OPT_CLOSE_ON_EXEC, LISTEN_BACKLOG, fds[i]);
-		if (d->listener == NULL)
-			return errno == 0 ? ENOMEM : errno;
-		evconnlistener_set_error_cb(d->listener, door_on_accept_error);
+		if (listen(fds[i], LISTEN_BACKLOG) == -1)
+			return errno;
+		d->on_ready = event_new(cs->sup->base, fds[i],
+		    EV_READ | EV_PERSIST, door_on_ready, d);
+		if (d->on_ready == NULL || event_add(d->on_ready, NULL) == -1)
+			return ENOMEM;
 	}
 	return 0;
 }
@@ -239,8 +261,8 @@ clients_free(struct clients **clients)
 	while ((c = TAILQ_FIRST(&cs->doomed)) != NULL)
 		client_free(&c);
 	for (int i = 0; i < 2; i++) {
-		if (cs->doors[i].listener != NULL)
-			evconnlistener_free(cs->doors[i].listener);
+		if (cs->doors[i].on_ready != NULL)
+			event_free(cs->doors[i].on_ready);
 		if (cs->doors[i].resume != NULL)
 			event_free(cs->doors[i].resume);
 	}
