@@ -7,8 +7,6 @@
 #ifndef STORAGE_ARTIFACT_H
 #define STORAGE_ARTIFACT_H
 
-#include <nettle/sha2.h>
-
 #include "storage/run.h"
 
 #define ARTIFACT_MIME_CHARS 128
@@ -66,26 +64,11 @@ int artifact_list(struct store_txn *, const struct ulid *run,
 
 /*
  * Reads at most *len bytes at offset of an ARTIFACT_IN_FILE; *len becomes what
- * was there. STORE_CORRUPT when the file is missing or has another size.
+ * was there. STORE_CORRUPT when the file is missing or has another size; whether
+ * the bytes are right is for artifact_sums.h, or whoever reads all of them.
  */
 enum store_err artifact_file_read(struct store *, const struct artifact_row *,
     uint64_t offset, void *, size_t *len);
-
-/*
- * Follows the reading of one artifact from its beginning to its end, in pieces
- * of any length: then its bytes can be held to its SHA-256. All zero at first.
- */
-struct artifact_sum {
-	struct ulid id;
-	uint64_t next; /* offset of the piece that is wanted */
-	struct sha256_ctx sha;
-};
-/*
- * Takes a piece, if it is the next one or the first. False when the artifact is
- * complete with it and is not what was written.
- */
-bool artifact_sum_take(struct artifact_sum *, const struct artifact_row *,
-    uint64_t offset, const void *, size_t len);
 
 /* The writer. Nothing is left on disk unless it was finished. */
 struct artifact_writer;

@@ -141,29 +141,6 @@ artifact_file_read(struct store *s, const struct artifact_row *row,
 	return err;
 }
 
-bool
-artifact_sum_take(struct artifact_sum *s, const struct artifact_row *row,
-    uint64_t offset, const void *bytes, size_t len)
-{
-	uint8_t sum[SHA256_DIGEST_SIZE];
-	struct sha256_ctx whole;
-
-	if (offset == 0) {
-		s->id = row->id;
-		s->next = 0;
-		sha256_init(&s->sha);
-	}
-	if (offset != s->next || memcmp(&s->id, &row->id, sizeof(s->id)) != 0)
-		return true;
-	sha256_update(&s->sha, len, bytes);
-	s->next += len;
-	if (s->next != row->size)
-		return true;
-	whole = s->sha;
-	sha256_digest(&whole, sizeof(sum), sum);
-	return memcmp(sum, row->sha256, sizeof(sum)) == 0;
-}
-
 enum store_err
 artifact_writer_new(struct store *s, const struct ulid *id, uint64_t max_bytes,
     struct artifact_writer **ret_writer)

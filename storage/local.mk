@@ -5,6 +5,8 @@ storage_libstorage_a_SOURCES = \
 	storage/artifact.c \
 	storage/artifact.h \
 	storage/artifact_file.c \
+	storage/artifact_sums.c \
+	storage/artifact_sums.h \
 	storage/audit.c \
 	storage/audit.h \
 	storage/audit_check.c \

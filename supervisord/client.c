@@ -240,12 +240,6 @@ client_may_read(const struct client *c, uint32_t uid)
 	return c->uid == uid || client_reads_all(c);
 }
 
-struct artifact_sum *
-client_reading(struct client *c)
-{
-	return &c->reading;
-}
-
 struct watch_list *
 client_watches(struct client *c)
 {

@@ -51,9 +51,6 @@ bool client_may_read(const struct client *, uint32_t uid);
  * time it has.
  */
 bool client_reads_first(struct client *, const struct ulid *artifact);
-/* The artifact that it reads piece by piece. */
-struct artifact_sum;
-struct artifact_sum *client_reading(struct client *);
 struct watch_list *client_watches(struct client *);
 /* Its mark for turn_answered(). */
 uint64_t *client_turn_mark(struct client *);

@@ -12,7 +12,6 @@
 
 #include "common/ulid.h"
 #include "ipc/chan.h"
-#include "storage/artifact.h"
 #include "supervisord/client.h"
 #include "supervisord/share.h"
 
@@ -48,7 +47,6 @@ struct client {
 	uint64_t turn_mark;  /* for turn.h */
 	struct ulid read[CLIENT_READS]; /* artifacts, as the audit log knows */
 	unsigned nread;
-	struct artifact_sum reading;
 	bool doomed;
 	char name[65];
 };

@@ -6,6 +6,8 @@ supervisord_libsupervisord_a_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS) \
 supervisord_libsupervisord_a_SOURCES = \
 	supervisord/adopt.c \
 	supervisord/adopt.h \
+	supervisord/artcheck.c \
+	supervisord/artcheck.h \
 	supervisord/assembly.c \
 	supervisord/assembly.h \
 	supervisord/auditcall.c \

@@ -29,6 +29,7 @@
 #include "storage/sweep.h"
 #include "supervisord/adopt.h"
 #include "supervisord/auditcheck.h"
+#include "supervisord/artcheck.h"
 #include "supervisord/auditlog.h"
 #include "supervisord/cells.h"
 #include "supervisord/client.h"
@@ -352,6 +353,7 @@ make_parts(struct program *p)
 	sup->idle = idle_new(sup, on_unneeded);
 	sup->auditlog = auditlog_new(sup);
 	sup->clients = clients_new(sup);
+	sup->artchecks = artchecks_new(sup);
 	sup->restart = restart_new(sup);
 	sup->cells = cells_new(sup);
 	sup->sessions = sup->cells == NULL ? NULL : sessions_new(sup);
@@ -368,9 +370,10 @@ make_parts(struct program *p)
 	if (sup->registry == NULL || sup->tasks == NULL || sup->sweep == NULL ||
 	    sup->sessions == NULL || sup->idle == NULL ||
 	    sup->auditlog == NULL || sup->clients == NULL ||
-	    sup->restart == NULL || sup->link == NULL || sup->cells == NULL ||
-	    sup->spares == NULL || sup->egress == NULL || p->give_up == NULL ||
-	    p->sigterm == NULL || p->sigint == NULL)
+	    sup->artchecks == NULL || sup->restart == NULL ||
+	    sup->link == NULL || sup->cells == NULL || sup->spares == NULL ||
+	    sup->egress == NULL || p->give_up == NULL || p->sigterm == NULL ||
+	    p->sigint == NULL)
 		return false;
 	evsignal_add(p->sigterm, NULL);
 	evsignal_add(p->sigint, NULL);
@@ -392,6 +395,7 @@ free_parts(struct program *p)
 			break;
 	auditlog_note(sup);
 	clients_free(&sup->clients);
+	artchecks_free(&sup->artchecks);
 	store_give_up(sup->store);
 	/* What goes on must not be told anything: all ends with this process. */
 	if (sup->exit_code == LAUNCH_EXIT_RESTART)

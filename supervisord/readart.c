@@ -10,8 +10,9 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "model/limits.h"
-#include "storage/artifact.h"
+#include "storage/artifact_sums.h"
 #include "storage/store.h"
+#include "supervisord/artcheck.h"
 #include "supervisord/auditlog.h"
 #include "supervisord/client.h"
 #include "model/mime.h"
@@ -20,7 +21,8 @@
 #include "supervisord/reply.h"
 #include "supervisord/sup.h"
 
-#define UTF8_BYTES_MAX 4
+#define UTF8_BYTES_MAX   4
+#define NO_ARTIFACT_TEXT "there is no such artifact"
 
 /* Does a character of UTF-8 begin at this byte? */
 static bool
@@ -57,28 +59,53 @@ struct chunk {
 	size_t len;
 };
 
-static bool
+static enum store_err
+chunk_copy(struct store_txn *txn, struct chunk *c)
+{
+	const uint8_t *bytes;
+	size_t len;
+
+	if (artifact_bytes(txn, &c->row.id, &bytes, &len) != STORE_OK ||
+	    len != c->row.size)
+		return STORE_CORRUPT;
+	memcpy(c->bytes, bytes + c->offset, c->len);
+	return STORE_OK;
+}
+
+/* Files were held to their sums by now; records have a checksum each. */
+static enum store_err
 chunk_read(struct sup *sup, struct store_txn *txn, struct chunk *c)
 {
+	const struct artifact_sums *sums;
 	size_t len = (size_t)c->limit;
-	const uint8_t *inline_bytes;
-	size_t inline_len;
 
 	if (len > c->row.size - c->offset)
 		len = (size_t)(c->row.size - c->offset);
 	c->bytes = malloc(len + 1);
 	if (c->bytes == NULL)
-		return false;
+		return STORE_NO_MEMORY;
 	c->len = len;
-	if (c->row.state == ARTIFACT_IN_FILE)
-		return artifact_file_read(sup->store, &c->row, c->offset,
-			   c->bytes, &c->len) == STORE_OK;
-	if (artifact_bytes(txn, &c->row.id, &inline_bytes, &inline_len) !=
-		STORE_OK ||
-	    inline_len < c->offset + len)
-		return false;
-	memcpy(c->bytes, inline_bytes + c->offset, len);
-	return true;
+	if (c->row.state != ARTIFACT_IN_FILE)
+		return chunk_copy(txn, c);
+	sums = artcheck_find(sup->artchecks, &c->row.id);
+	return sums == NULL ? STORE_IO
+			    : artifact_sums_read(sums, sup->store, &c->row,
+				  c->offset, c->bytes, &c->len);
+}
+
+static bool
+chunk_refuse(const struct chunk *c, enum store_err err, struct refusal *r)
+{
+	char name[ID_CHARS + 1];
+
+	id_format("art_", &c->row.id, name);
+	if (err != STORE_CORRUPT)
+		return refuse(r, ERR_STORAGE_ERROR,
+		    "the artifact cannot be read: %s", store_strerror(err));
+	log_err("%s: its bytes are not those that were written", name);
+	return refuse(r, ERR_STORAGE_ERROR,
+	    "the artifact's bytes are not those that were written; a backup "
+	    "may have them");
 }
 
 /* At least one whole character is asked for, whatever the limit. */
@@ -106,14 +133,11 @@ chunk_fit_text(struct chunk *c, uint64_t limit, struct refusal *r)
 }
 
 static bool
-chunk_find(struct client *client, struct store_txn *txn, const char *name,
+chunk_find(struct client *client, struct store_txn *txn, const struct ulid *id,
     struct chunk *c, struct refusal *r)
 {
-	struct ulid id;
-	int err = STORE_NOT_FOUND;
+	int err = artifact_get_live(txn, id, clock_stamp_ms(), &c->row);
 
-	if (id_parse("art_", name, &id))
-		err = artifact_get_live(txn, &id, clock_stamp_ms(), &c->row);
 	if (err == STORE_OK && !client_may_read(client, c->row.uid)) {
 		auditlog_tell_often(client_sup(client),
 		    (int64_t)client_uid(client), AUDIT_ACCESS_REFUSE,
@@ -121,8 +145,7 @@ chunk_find(struct client *client, struct store_txn *txn, const char *name,
 		err = STORE_NOT_FOUND;
 	}
 	if (err == STORE_NOT_FOUND)
-		return refuse(
-		    r, ERR_ARTIFACT_NOT_FOUND, "there is no such artifact");
+		return refuse(r, ERR_ARTIFACT_NOT_FOUND, NO_ARTIFACT_TEXT);
 	if (err != STORE_OK)
 		return refuse(r, ERR_STORAGE_ERROR, "%s", store_strerror(err));
 	if (c->row.state == ARTIFACT_TOMBSTONE)
@@ -132,25 +155,6 @@ chunk_find(struct client *client, struct store_txn *txn, const char *name,
 		return refuse(r, ERR_INVALID_PARAMETER,
 		    "offset is behind the end of the artifact");
 	return true;
-}
-
-/*
- * Who reads from the beginning to the end does not get the last piece of what
- * is not as it was written. Files have no checksum of their own.
- */
-static bool
-chunk_sound(struct client *client, const struct chunk *c, struct refusal *r)
-{
-	char name[ID_CHARS + 1];
-
-	if (artifact_sum_take(
-		client_reading(client), &c->row, c->offset, c->bytes, c->len))
-		return true;
-	id_format("art_", &c->row.id, name);
-	log_err("%s: its bytes are not those that were written", name);
-	return refuse(r, ERR_STORAGE_ERROR,
-	    "the artifact's bytes are not those that were written; a backup "
-	    "may have them");
 }
 
 static void
@@ -195,35 +199,64 @@ chunk_tell(struct client *client, const struct chunk *c)
 	    artifact_kind_name(c->row.kind));
 }
 
-void
-readart_get(struct client *client, uint32_t seq, const struct ipc_params *p)
+/* Must its file be checked before a byte of it is answered? */
+static bool
+chunk_waits(struct sup *sup, const struct chunk *c)
 {
-	uint64_t limit =
-	    (uint64_t)ipc_int(p, F_LIMIT, LIMIT_ARTIFACT_CHUNK_BYTES);
+	return c->row.state == ARTIFACT_IN_FILE &&
+	    artcheck_find(sup->artchecks, &c->row.id) == NULL;
+}
+
+static void
+chunk_wait(struct client *client, uint32_t seq, const struct chunk *c,
+    const struct readart_want *want)
+{
+	if (!artcheck_wait(
+		client_sup(client)->artchecks, client, seq, &c->row, want))
+		reply_error(client, seq, ERR_QUEUE_FULL, NULL,
+		    "too many artifacts are read: try again");
+}
+
+static bool
+chunk_take(struct sup *sup, struct store_txn *txn, enum store_err checked,
+    struct chunk *c, struct refusal *r)
+{
+	enum store_err err =
+	    checked == STORE_OK ? chunk_read(sup, txn, c) : checked;
+
+	return err == STORE_OK || chunk_refuse(c, err, r);
+}
+
+/* again: its file was checked, if it has one, and this is the verdict. */
+static void
+readart_try(struct client *client, uint32_t seq,
+    const struct readart_want *want, bool again, enum store_err checked)
+{
 	struct sup *sup = client_sup(client);
 	struct refusal refusal = { 0 };
-	struct chunk c = { .offset = (uint64_t)ipc_int(p, F_OFFSET, 0) };
+	struct chunk c = { .offset = want->offset };
 	struct store_txn *txn;
-	bool good, text = false;
+	bool good, text = false, waits = false;
 
 	if (store_read_begin(sup->store, &txn) != STORE_OK) {
 		reply_error(client, seq, ERR_STORAGE_ERROR, NULL,
 		    "artifacts cannot be read");
 		return;
 	}
-	good = chunk_find(client, txn, ipc_str(p, F_ARTIFACT_ID), &c, &refusal);
+	good = chunk_find(client, txn, &want->id, &c, &refusal);
 	if (good) {
+		waits = !again && chunk_waits(sup, &c);
 		text = mime_is_text(c.row.mime);
-		c.limit = limit + (text ? UTF8_BYTES_MAX : 0);
-		good = chunk_read(sup, txn, &c) ||
-		    refuse(&refusal, ERR_STORAGE_ERROR,
-			"the artifact cannot be read");
+		c.limit = want->limit + (text ? UTF8_BYTES_MAX : 0);
+		good = waits || chunk_take(sup, txn, checked, &c, &refusal);
 	}
 	store_read_end(sup->store);
+	if (good && waits) {
+		chunk_wait(client, seq, &c, want);
+		return;
+	}
 	if (good && text)
-		good = chunk_fit_text(&c, limit, &refusal);
-	if (good)
-		good = chunk_sound(client, &c, &refusal);
+		good = chunk_fit_text(&c, want->limit, &refusal);
 	if (good) {
 		chunk_tell(client, &c);
 		chunk_answer(client, seq, &c, text);
@@ -231,6 +264,29 @@ readart_get(struct client *client, uint32_t seq, const struct ipc_params *p)
 		reply_error(client, seq, refusal.code, NULL, refusal.message);
 	}
 	free(c.bytes);
+}
+
+void
+readart_get(struct client *client, uint32_t seq, const struct ipc_params *p)
+{
+	struct readart_want want = {
+		.offset = (uint64_t)ipc_int(p, F_OFFSET, 0),
+		.limit =
+		    (uint64_t)ipc_int(p, F_LIMIT, LIMIT_ARTIFACT_CHUNK_BYTES),
+	};
+
+	if (id_parse("art_", ipc_str(p, F_ARTIFACT_ID), &want.id))
+		readart_try(client, seq, &want, false, STORE_OK);
+	else
+		reply_error(client, seq, ERR_ARTIFACT_NOT_FOUND, NULL,
+		    NO_ARTIFACT_TEXT);
+}
+
+void
+readart_checked(struct client *client, uint32_t seq,
+    const struct readart_want *want, enum store_err err)
+{
+	readart_try(client, seq, want, true, err);
 }
 
 static bool

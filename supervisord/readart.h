@@ -8,11 +8,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/ulid.h"
 #include "ipc/msg.h"
+#include "storage/store.h"
 
 struct client;
 
+/* A chunk that a client asks for. */
+struct readart_want {
+	struct ulid id;
+	uint64_t offset, limit;
+};
+
 void readart_get(struct client *, uint32_t seq, const struct ipc_params *);
+/* Answers it, since its file was checked (artcheck.h): err is the verdict. */
+void readart_checked(struct client *, uint32_t seq, const struct readart_want *,
+    enum store_err err);
 void readart_list(struct client *, uint32_t seq, const struct ipc_params *);
 
 /*

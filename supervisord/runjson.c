@@ -5,7 +5,7 @@
 
 #include "common/clock.h"
 #include "json/tape.h"
-#include "storage/artifact.h"
+#include "storage/artifact_sums.h"
 #include "storage/store.h"
 #include "supervisord/reply.h"
 #include "supervisord/runjson.h"
@@ -139,8 +139,7 @@ read_artifact(struct sup *sup, struct store_txn *txn,
 		return false;
 	room = buf_reserve(b, len);
 	if (room == NULL ||
-	    artifact_file_read(sup->store, row, 0, room, &len) != STORE_OK ||
-	    len != row->size)
+	    artifact_file_whole(sup->store, row, room) != STORE_OK)
 		return false;
 	b->len += len;
 	return true;

@@ -29,6 +29,7 @@ struct sup {
 	struct idle *idle;
 	struct auditlog *auditlog;
 	struct clients *clients;
+	struct artchecks *artchecks;
 	struct restart *restart;
 	const char *state_dir;
 	int64_t started_mono_ms;

@@ -209,6 +209,7 @@ for my $mode (modes()) {
 		is((fsck($j))[0], 0, 'the restored service is sound');
 		is((script($c, 'item item', mode => 'sync'))->{status},
 		    'succeeded', 'and goes on');
+		read_anywhere($j, $c, $state);
 		$j->stop;
 		damaged($i, $backup);
 		damaged_state($i, $state, $seen);
@@ -268,6 +269,80 @@ sub damaged {
 		$i->dir . '/cutstate', $copy);
 	like($err, qr/not complete/, 'one that is not complete is refused');
 	system 'rm', '-rf', $copy;
+}
+
+# One bit of a file is another one.
+sub flip {
+	my ($path, $at) = @_;
+	my $byte;
+
+	open(my $fh, '+<:raw', $path) or die "$path: $!\n";
+	sysseek $fh, $at, 0;
+	sysread($fh, $byte, 1) == 1 or die "$path: $at: nothing there\n";
+	sysseek $fh, $at, 0;
+	syswrite $fh, $byte ^ "\x04";
+	close $fh or die "$path: $!\n";
+}
+
+sub piece {
+	my ($c, $id, $offset, $limit) = @_;
+	return $c->call('artifact.get', { artifactId => $id,
+		offset => $offset, limit => $limit });
+}
+
+# What a piece is: the bytes that were written, an error of the store, or lies.
+sub verdict {
+	my ($a, $bytes, $offset) = @_;
+
+	return $a->{details}{cause} // $a->{errorCode} if $a->{errorCode};
+	return 'right' if $a->{length} &&
+	    $a->{data} eq substr $bytes, $offset, $a->{length};
+	return 'lies';
+}
+
+# Reading that begins anywhere is held to what was written: of a file that
+# nobody has read before, and of one that changes between two readings.
+sub read_anywhere {
+	my ($i, $c, $state) = @_;
+	my ($fresh, $known) = map {
+		my $r = script($c, 'big ' x 8, mode => 'sync');
+		my ($large) = sort { $b->{totalSize} <=> $a->{totalSize} }
+		    @{ $c->call('artifact.list',
+		    { runId => $r->{runId} })->{artifacts} };
+		$large->{artifactId};
+	} 1, 2;
+	my %path = map { $_ => (glob "$state/artifacts/*/" . substr $_, 4)[0] }
+	    $fresh, $known;
+	my $bytes = slurp($path{$known});
+	my $size = length $bytes;
+	my @at = (1, 65_535, 65_536, int($size / 2), $size - 1);
+	my %got;
+
+	cmp_ok($size, '>', 1_000_000, "an artifact of $size bytes");
+	flip($path{$fresh}, $size - 5);
+	$got{ verdict(piece($c, $fresh, $_, 100), $bytes, $_) }++ for @at, 0;
+	is_deeply(\%got, { STORAGE_ERROR => 6 },
+	    'one that is damaged is not read from anywhere');
+	flip($path{$fresh}, $size - 5);
+	$got{ verdict(piece($c, $fresh, $_, 100), $bytes, $_) }++ for @at, 0;
+	is($got{right}, 6, '... and from everywhere, once it is mended');
+	%got = ();
+	for my $n (0 .. 40) {
+		my $at = $n == 40 ? $size - 1 : int rand $size;
+		my $from = $at - int rand 200_000;
+		$from = 0 if $from < 0;
+		$got{ verdict(piece($c, $known, $from, 262_144), $bytes,
+		    $from) }++;
+		flip($path{$known}, $at);
+		$got{ verdict(piece($c, $known, $from, 262_144), $bytes,
+		    $from) }++;
+		$got{ verdict(piece($c, $known, $at, 1), $bytes, $at) }++;
+		flip($path{$known}, $at);
+	}
+	is_deeply(\%got, { right => 41, STORAGE_ERROR => 82 },
+	    'one that changes while it is read is refused where it did');
+	is(artifact($c, $known), $bytes, 'and is right without the damage');
+	like($i->log, qr/art_\S+: its bytes are not those/, 'it is logged');
 }
 
 # Files of a state directory that were changed, cut, removed, added.

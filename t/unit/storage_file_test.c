@@ -5,11 +5,12 @@
 #include <sys/stat.h>
 
 #include "model/limits.h"
+#include "storage/artifact_sums.h"
 #include "storage/spool.h"
 #include "storage/sweep.h"
 #include "t/unit/storage_fixture.h"
 
-static uint8_t data[100000];
+static uint8_t data[600000];
 
 static void
 data_make(void)
@@ -128,8 +129,9 @@ test_writer(void)
 		len == sizeof(data) && memcmp(got, data, len) == 0,
 	    "read whole");
 	len = 100;
-	ok(artifact_file_read(s, &large, 99950, got, &len) == STORE_OK &&
-		len == 50 && memcmp(got, data + 99950, 50) == 0,
+	ok(artifact_file_read(s, &large, sizeof(data) - 50, got, &len) ==
+		    STORE_OK &&
+		len == 50 && memcmp(got, data + sizeof(data) - 50, 50) == 0,
 	    "read at the end");
 	is_int(artifact_file_read(s, &large, sizeof(data) + 1, got, &len),
 	    STORE_INVALID, "behind the end");
@@ -146,6 +148,140 @@ test_writer(void)
 		err(1, "symlink");
 	is_int(artifact_file_read(s, &large, 0, got, &len), STORE_CORRUPT,
 	    "a symlink is not followed");
+	store_free(&s);
+}
+
+/* Flips a bit of the file. */
+static void
+flip(const struct artifact_row *row, off_t at)
+{
+	char path[400];
+	uint8_t byte;
+	int fd;
+
+	path_of(path, "artifacts", &row->id, true);
+	fd = open(path, O_RDWR);
+	if (fd == -1 || pread(fd, &byte, 1, at) != 1)
+		err(1, "%s", path);
+	byte ^= 4;
+	if (pwrite(fd, &byte, 1, at) != 1)
+		err(1, "%s", path);
+	close(fd);
+}
+
+/* Reads all of it in steps; NULL with *ret_err when it is not sound. */
+static struct artifact_sums *
+scan(struct store *s, const struct artifact_row *row, int *ret_err, int *steps)
+{
+	struct artifact_sums *sums = NULL;
+	struct artifact_scan *scan;
+
+	if (artifact_scan_new(s, row, &scan) != STORE_OK)
+		errx(1, "artifact_scan_new");
+	for (*steps = 0, *ret_err = STORE_OK; *ret_err == STORE_OK; ++*steps) {
+		*ret_err = artifact_scan_step(scan, &sums);
+		if (sums != NULL) {
+			++*steps;
+			break;
+		}
+	}
+	artifact_scan_free(&scan);
+	return sums;
+}
+
+static int
+read_sums(struct store *s, const struct artifact_sums *sums,
+    const struct artifact_row *row, uint64_t offset, size_t want)
+{
+	static uint8_t got[sizeof(data) + 1];
+	size_t len = want;
+	size_t there = row->size - offset < want ? row->size - offset : want;
+	int rc = artifact_sums_read(sums, s, row, offset, got, &len);
+
+	if (rc == STORE_OK &&
+	    (len != there || memcmp(got, data + offset, len) != 0))
+		return -1;
+	return rc;
+}
+
+static void
+test_sums_of(struct store *s, size_t size)
+{
+	static const size_t wants[] = { 0, 1, 65535, 65536, 65537, 262144,
+		sizeof(data) };
+	struct artifact_row row = make(s, size, 70000);
+	struct artifact_sums *sums;
+	int rc, steps, bad = 0, blind = 0, wrong = 0, unseen = 0, n = 0;
+
+	printf("# %zu bytes\n", size);
+	sums = scan(s, &row, &rc, &steps);
+	is_int(rc, STORE_OK, "it is as it was written");
+	is_int(steps,
+	    (int)((size + ARTIFACT_STEP_BYTES - 1) / ARTIFACT_STEP_BYTES),
+	    "read in so many steps");
+	for (size_t at = 0; at <= size; at += at % 2 == 0 ? 32767 : 1)
+		for (size_t i = 0; i < sizeof(wants) / sizeof(wants[0]); i++)
+			bad +=
+			    read_sums(s, sums, &row, at, wants[i]) != STORE_OK;
+	bad += read_sums(s, sums, &row, size, 1) != STORE_OK;
+	is_int(bad, 0, "from any offset it reads as it was written");
+	for (size_t at = 0; at < size; at += 9973, n++) {
+		struct artifact_sums *none;
+
+		flip(&row, (off_t)at);
+		blind += read_sums(s, sums, &row, at, 1) != STORE_CORRUPT;
+		blind += read_sums(s, sums, &row, at == 0 ? 0 : at - 1, 2) !=
+		    STORE_CORRUPT;
+		blind += read_sums(s, sums, &row, 0, size) != STORE_CORRUPT;
+		wrong += read_sums(s, sums, &row, at < 140000 ? 262144 : 0,
+			     60000) == -1;
+		none = scan(s, &row, &rc, &steps);
+		unseen += none != NULL || rc != STORE_CORRUPT;
+		artifact_sums_free(&none);
+		flip(&row, (off_t)at);
+	}
+	printf("# %d bits were flipped, one by one\n", n);
+	is_int(blind, 0, "a flipped bit is never read");
+	is_int(wrong, 0, "other blocks are, or are refused");
+	is_int(unseen, 0, "and a scan finds each");
+	is_int(read_sums(s, sums, &row, 0, size), STORE_OK, "flipped back");
+	artifact_sums_free(&sums);
+}
+
+static void
+test_sums(void)
+{
+	static uint8_t got[sizeof(data)];
+	struct artifact_row row;
+	struct artifact_sums *sums;
+	struct store *s;
+	char path[400];
+	int rc, steps;
+
+	fx_new();
+	s = fx_open();
+	test_sums_of(s, LIMIT_INLINE_ARTIFACT_BYTES + 1);
+	test_sums_of(s, 65536);
+	test_sums_of(s, ARTIFACT_STEP_BYTES);
+	test_sums_of(s, ARTIFACT_STEP_BYTES + 1);
+	test_sums_of(s, sizeof(data));
+	row = make(s, 100000, 100000);
+	is_int(artifact_file_whole(s, &row, got), STORE_OK, "whole");
+	ok(memcmp(got, data, 100000) == 0, "... as it was");
+	flip(&row, 99999);
+	is_int(artifact_file_whole(s, &row, got), STORE_CORRUPT,
+	    "... or not at all");
+	flip(&row, 99999);
+	sums = scan(s, &row, &rc, &steps);
+	path_of(path, "artifacts", &row.id, true);
+	if (truncate(path, 99999) == -1)
+		err(1, "truncate");
+	is_int(read_sums(s, sums, &row, 0, 10), STORE_CORRUPT, "cut");
+	unlink(path);
+	is_int(read_sums(s, sums, &row, 0, 10), STORE_CORRUPT, "gone");
+	artifact_sums_free(&sums);
+	is_int(scan(s, &row, &rc, &steps) == NULL && rc == STORE_CORRUPT, 1,
+	    "and there is nothing to scan");
 	store_free(&s);
 }
 
@@ -268,7 +404,7 @@ test_spool_copy(void)
 	is_int(spool_copy(sp, &a, w), STORE_OK, "first piece");
 	is_int(spool_copy(sp, &b, w), STORE_OK, "second piece");
 	is_int(artifact_writer_finish(w, &row, &bytes), STORE_OK, "finished");
-	ok(sum_right(&row, sizeof(data)), "they make the artifact");
+	ok(sum_right(&row, 100000), "they make the artifact");
 	artifact_writer_free(&w);
 	path_of(path, "spool", &r.id, false);
 	fd = open(path, O_WRONLY);
@@ -371,6 +507,7 @@ main(void)
 {
 	data_make();
 	test_writer();
+	test_sums();
 	test_writer_abort();
 	test_spool();
 	test_spool_copy();
