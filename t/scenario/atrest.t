@@ -221,7 +221,9 @@ sub left_alone {
 	my ($i) = @_;
 	my $c = BrowserTask::Client->new($i->admin_sock);
 
-	ok($c->call('store.backup', {})->{accepted}, 'a copy begins');
+	# That the check before is over may not be known yet.
+	ok(wait_until(60, sub { $c->call('store.backup', {})->{accepted} }),
+	    'a copy begins');
 	is(($c->event(30) // [''])->[0], 'store.file', '... with a file');
 	undef $c;
 	my $end = wait_until(60, sub {
