@@ -30,6 +30,8 @@
 #define WORKER_FDS   7
 #define BROWSER_FDS  5
 #define EXIT_NO_EXEC 127
+/* What is not niced weighs three times as much. */
+#define BROWSER_NICE 5
 /* What each process of the browser reserves and never uses. */
 #define RESERVED_BYTES ((rlim_t)1 << 30)
 
@@ -85,6 +87,21 @@ child_confine(const struct launch_start *start, uint32_t id)
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
 		return errno;
 	return 0;
+}
+
+/*
+ * Pages compute as long as they like, and whoever asks the service is answered
+ * meanwhile. Where the kernel gives each session a share of its own, this weighs
+ * within one only; the share stays whole, else browsers would come behind
+ * everything else on the machine, too.
+ */
+static void
+browser_give_way(void)
+{
+	/* No boundary: where it is refused, things go on. */
+	errno = 0;
+	if (nice(BROWSER_NICE) == -1 && errno != 0)
+		log_debug("nice: %s", strerror(errno));
 }
 
 static _Noreturn void
@@ -208,6 +225,7 @@ become_browser(const struct launch_start *start)
 	error = program == -1 ? errno : child_fds(fds, BROWSER_FDS);
 	if (error == 0)
 		error = limit_browser(&start->limits);
+	browser_give_way();
 	if (error == 0)
 		error = child_confine(start, start->browser_uid);
 	if (error == 0)
