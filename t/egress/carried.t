@@ -32,7 +32,7 @@ sub pair {
 # Whether the other side gave up, and how: 'end', 'reset', or 'nothing'.
 sub how_ended {
 	my ($sock, $seconds) = @_;
-	my $end = time + ($seconds // 10);
+	my $end = time + ($seconds // 60);
 
 	while ((my $rest = $end - time) > 0) {
 		next unless IO::Select->new($sock)->can_read($rest);
@@ -172,13 +172,13 @@ cmp_ok($in, '>', $out, "$in bytes in, $out out");
 	isnt(how_ended($server), 'nothing', 'nor for the site');
 	system("ip route add blackhole 198.41.0.0/16") == 0 or die;
 	is(($e->ask(1, '198.41.0.4', 80, '4'))[1], 4, 'no way there');
-	is($e->expect(qr/^report/), 'report 1 run_b 198.41.0.4 80 198.41.0.4 '
-	    . 'unreachable Invalid argument', 'told');
+	is($e->expect(qr/^report 1 run_b /), 'report 1 run_b 198.41.0.4 80 '
+	    . '198.41.0.4 unreachable Invalid argument', 'told');
 	system("ip route add 198.42.0.0/16 dev lo") == 0 or die;
 	is(($e->ask(1, '198.42.0.1', 80, '4'))[1], 4, 'no answer');
-	like($e->expect(qr/^report/), qr/ timeout -$/, 'told');
+	like($e->expect(qr/^report 1 run_b /), qr/ timeout -$/, 'told');
 	is(($e->ask(1, SITE, 1, '4'))[1], 5, 'a closed port');
-	like($e->expect(qr/^report/), qr/ connect -$/, 'told');
+	like($e->expect(qr/^report 1 run_b /), qr/ connect -$/, 'told');
 }
 
 # Connections at once.
@@ -186,11 +186,13 @@ cmp_ok($in, '>', $out, "$in bytes in, $out out");
 	my @open = map { [ pair(1) ] } 1 .. 20;
 	is((grep { @$_ == 2 } @open), 20, 'as many as it may');
 	is(($e->ask(1, SITE, $port, '4'))[1], 1, 'not one more');
-	like($e->expect(qr/^report/), qr/ limit maxRunConnections$/, 'told');
+	like($e->expect(qr/^report 1 run_b /), qr/ limit maxRunConnections$/,
+	    'told');
 	close $_ for @{ $open[0] };
 	ok(wait_until(60, sub { pair(1) }), 'one less, one more');
 	my $sums = $e->unbind(1, 'run_b');
-	like($sums, qr/ 1$/, 'refusals are counted');
+	# One that came before egressd saw the end was refused as well.
+	like($sums, qr/ [1-9]\d*$/, 'refusals are counted');
 	isnt(how_ended($open[1][0], 60), 'nothing', 'unbound, all are closed');
 	isnt(how_ended($open[19][1], 60), 'nothing', 'for the sites as well');
 }
@@ -205,7 +207,7 @@ cmp_ok($in, '>', $out, "$in bytes in, $out out");
 		$n += syswrite($server, 'x' x 4096) // last;
 	}
 	cmp_ok($n, '>=', 1 << 20, 'as much as it may');
-	like($e->expect(qr/^report/), qr/ limit maxRunBytes$/, 'told');
+	like($e->expect(qr/^report 1 run_c /), qr/ limit maxRunBytes$/, 'told');
 	isnt(how_ended($sock), 'nothing', 'then it is cut');
 	isnt(how_ended($idle), 'nothing', 'and so are the others');
 	is(($e->ask(1, SITE, $port, '4'))[1], 1, 'nothing more is opened');
@@ -283,7 +285,8 @@ is($e->stop, 0, 'it ends with its launcher');
 	    for 1, 2;
 	my @open = greedy(1);
 	cmp_ok(@open, '>', 25, 'a run has ' . @open . ' connections of 136');
-	like($e->expect(qr/^report/), qr/ limit no descriptors$/, 'told');
+	like($e->expect(qr/^report 1 run_h1 /), qr/ limit no descriptors$/,
+	    'told');
 	my @others = greedy(2);
 	cmp_ok(@others, '>', 10, 'another one still has ' . @others);
 	is($e->unbind(2, 'run_h2') =~ /^(\d+)/ && $1, @others, 'it ends');
@@ -306,7 +309,7 @@ sub greedy {
 
 	while (@pairs < 100) {
 		my ($sock, $code) = $e->ask($id, SITE, $port, '4');
-		last if $code != 0;
+		last if !defined $code || $code != 0;
 		push @pairs, [ $sock, scalar $site->accept ];
 	}
 	return @pairs;

@@ -73,7 +73,7 @@ sub names {
 sub leads_to {
 	my ($host) = @_;
 	my ($sock, $code) = $e->ask(1, $host, $port);
-	return "code $code" if $code != 0;
+	return 'code ' . ($code // 'none') if !defined $code || $code != 0;
 	my $at = quiet($site) ? $other : $site;
 	$at->accept;
 	return $at == $site ? 'site' : 'other';
