@@ -143,19 +143,28 @@ is run($m, {}, '/news')->{resultType}, 'complete',
 $m->{capabilities} = $declared;
 @{ $m->{notes} } = ();
 my $ended = $t->{taskId};
+# It waits until somebody listens.
+my @before = map { run($m, {}, '/never-headers')->{taskId} } 1 .. 2;
 $t = run($m, {}, '/slow');
+@{ $m->{notes} } = ();
 my $listen = $m->request('subscriptions/listen', { notifications => {
 	taskIds => [ $t->{taskId}, $ended, 'none', 7 ],
 	resourceSubscriptions => [ "run://$t->{taskId}" ] } });
+push @{ $m->{notes} }, $m->line(60);
+$m->ask('tasks/cancel', { taskId => $_ }) for @before;
 my %told;
-wait_until(60, sub {
-	my $n = $m->line(60) // return 0;
-	push @{ $m->{notes} }, $n;
+my $tell = sub {
+	my ($n) = @_;
 	push @{ $told{ $n->{params}{taskId} } }, $n
 	    if ($n->{method} // '') eq 'notifications/tasks';
 	my ($now) = reverse @{ $told{ $t->{taskId} } // [] };
 	return $now && $now->{params}{status} eq 'completed' && $told{$ended};
-});
+};
+my ($all) = grep { $_ } map { $tell->($_) } @{ $m->{notes} };
+while (!$all && (my $n = $m->line(60))) {
+	push @{ $m->{notes} }, $n;
+	$all = $tell->($n);
+}
 my $first = $m->{notes}[0];
 is $first->{method}, 'notifications/subscriptions/acknowledged',
     'listening to tasks';
