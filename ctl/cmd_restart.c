@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/clock.h"
 #include "ctl/ctl.h"
@@ -16,6 +17,7 @@
 
 struct served {
 	char version[64];
+	char programs[16]; /* replaced, refused */
 	int64_t epoch, pid, active, queued;
 };
 
@@ -45,6 +47,9 @@ read_profile(const struct client_answer *a, struct served *ret_served)
 	if (!json_str_copy(json_obj_get(root, "version"), ret_served->version,
 		sizeof(ret_served->version)))
 		ret_served->version[0] = '\0';
+	if (!json_str_copy(json_obj_get(root, "programs"), ret_served->programs,
+		sizeof(ret_served->programs)))
+		ret_served->programs[0] = '\0';
 	json_doc_free(&doc);
 	return true;
 }
@@ -105,6 +110,7 @@ print_served(const struct ctl *ctl, const struct served *s)
 	json_writer_init(&w, &b);
 	json_write_begin_object(&w);
 	json_put_str(&w, "version", s->version);
+	json_put_str(&w, "programs", s->programs);
 	json_put_int64(&w, "epoch", s->epoch);
 	json_put_int64(&w, "pid", s->pid);
 	json_put_int64(&w, "activeRuns", s->active);
@@ -113,6 +119,19 @@ print_served(const struct ctl *ctl, const struct served *s)
 	if (json_writer_finish(&w))
 		printf("%.*s\n", (int)b.len, (char *)b.data);
 	buf_clear(&b);
+}
+
+/* supervisord is another one, but the program that was running. */
+static enum ctl_exit
+tell_refused(void)
+{
+	ctl_error(
+	    "what is on the disk does not take over: browsertaskd and its "
+	    "programs stay as they were, with their settings; only "
+	    "supervisord was started again");
+	ctl_hint("the log says why: journalctl -u browsertaskd, where it was "
+		 "started by systemd; mend that and restart again");
+	return CTL_FAILED;
 }
 
 enum ctl_exit
@@ -131,7 +150,13 @@ cmd_restart(struct ctl *ctl)
 	epoch = number(a.root, "epoch");
 	ctl_answer_free(&a);
 	rc = wait_served(ctl, epoch, &served);
-	if (rc == CTL_OK)
+	if (rc != CTL_OK)
+		return rc;
+	if (strcmp(served.programs, "refused") != 0) {
 		print_served(ctl, &served);
-	return rc;
+		return CTL_OK;
+	}
+	if (ctl->opt[OPT_JSON] != NULL)
+		print_served(ctl, &served);
+	return tell_refused();
 }

@@ -16,6 +16,10 @@
 
 #define PRETTY_BYTES_MAX (64u << 20)
 #define LABEL_COLUMNS    10
+#define TRIES            3
+
+static const char starting_hint[] =
+    "it may be starting anew: try again; browsertaskctl doctor looks for more";
 
 static void __attribute__((format(printf, 2, 0)))
 say(const char *who, const char *fmt, va_list ap)
@@ -131,11 +135,15 @@ ctl_connect(struct ctl *ctl)
 {
 	char reason[CLIENT_REASON_MAX];
 	enum client_status status;
+	int tries = 0;
 
 	if (ctl->client != NULL)
 		return CTL_OK;
-	status = client_connect(
-	    "browsertaskctl", ctl->opt[OPT_SOCKET], &ctl->client, reason);
+	/* The one that took it may just be ending; the next one follows. */
+	do
+		status = client_connect("browsertaskctl", ctl->opt[OPT_SOCKET],
+		    &ctl->client, reason);
+	while (status == CLIENT_LOST && ++tries < TRIES);
 	if (status == CLIENT_OK)
 		return CTL_OK;
 	if (status == CLIENT_NO_SERVICE) {
@@ -148,6 +156,9 @@ ctl_connect(struct ctl *ctl)
 			ctl_hint("start browsertaskd, or name its socket with "
 				 "--socket or $BROWSERTASK_SOCKET; "
 				 "browsertaskctl doctor looks for more");
+	} else if (status == CLIENT_LOST || status == CLIENT_TIMEOUT) {
+		ctl_error("the service does not answer (%s)", reason);
+		ctl_hint("%s", starting_hint);
 	} else if (!tell_refusal(ctl, strchr(reason, '{'))) {
 		ctl_error("the service does not take this client (%s)", reason);
 		ctl_hint("use the browsertaskctl that was installed with the "
@@ -187,13 +198,23 @@ ctl_call(struct ctl *ctl, const struct ipc_params *p, int timeout_ms,
 	if (rc != CTL_OK)
 		return rc;
 	status = client_call(ctl->client, p, timeout_ms, &a.bytes);
+	if (status == CLIENT_LOST && p->msg == MSG_PROFILE_GET) {
+		/* It only asks, and the next one answers as well. */
+		client_free(&ctl->client);
+		if ((rc = ctl_connect(ctl)) != CTL_OK)
+			return rc;
+		status = client_call(ctl->client, p, timeout_ms, &a.bytes);
+	}
 	if (status != CLIENT_OK && status != CLIENT_ERROR) {
 		ctl_error("%s: %s", msg_row(p->msg)->name,
 		    client_reason(ctl->client));
 		if (status == CLIENT_BAD_REQUEST)
 			return CTL_USAGE;
-		ctl_hint("browsertaskctl status tells whether the service is "
-			 "there");
+		ctl_hint("%s",
+		    p->msg == MSG_PROFILE_GET
+			? starting_hint
+			: "browsertaskctl status tells whether the service is "
+			  "there");
 		return CTL_NO_SERVICE;
 	}
 	if (!json_parse((const uint8_t *)a.bytes.json, a.bytes.len, NULL,

@@ -140,7 +140,8 @@ static const struct launch_row {
 	    check_worker },
 	[LAUNCH_SECRET_KEPT] = { "SECRET_KEPT", LINK(LAUNCH_TO_SUPERVISORD), 0,
 	    check_kept },
-	[LAUNCH_RESTART] = { "RESTART", LINK(LAUNCH_TO_SUPERVISORD), 0,
+	[LAUNCH_RESTART] = { "RESTART",
+	    LINK(LAUNCH_TO_SUPERVISORD) | LINK(LAUNCH_FROM_SUPERVISORD), 0,
 	    check_no_cell },
 };
 
@@ -223,7 +224,8 @@ static bool
 check_adopt_end(const struct launch_msg *m)
 {
 	return m->cell_id == 0 && m->u.adopt_end.count <= LAUNCH_WORKER_SLOTS &&
-	    m->u.adopt_end.inspected <= 1;
+	    m->u.adopt_end.inspected <= 1 &&
+	    m->u.adopt_end.renewal < LAUNCH_RENEWAL__MAX;
 }
 
 static bool

@@ -342,9 +342,18 @@ struct launch_adopt {
 	struct launch_usage usage;     /* as told last */
 };
 
+/* What came of the last order to start the service anew. */
+enum launch_renewal {
+	LAUNCH_RENEWAL_NONE,    /* there was none */
+	LAUNCH_RENEWAL_TAKEN,   /* by the program on the disk */
+	LAUNCH_RENEWAL_REFUSED, /* that one cannot: the old one goes on */
+	LAUNCH_RENEWAL__MAX
+};
+
 struct launch_adopt_end {
 	uint32_t count;     /* of ADOPT */
 	uint32_t inspected; /* 1: the store is being read, INSPECTED follows */
+	uint32_t renewal;   /* enum launch_renewal */
 };
 
 struct launch_kept {

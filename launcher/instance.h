@@ -43,6 +43,7 @@ struct instance {
 	int sigfd;
 	bool terminal; /* started in one */
 	bool renew;    /* by the program on the disk, before the next start */
+	enum launch_renewal renewal; /* and what came of it */
 	bool serving;
 	bool stopping;
 	int exit_code;

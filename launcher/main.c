@@ -62,8 +62,10 @@ instance_settle(struct instance *in)
 			event_base_loopbreak(in->base);
 		return;
 	}
-	if (in->renew)
+	if (in->renew) {
 		reexec_try(in);
+		in->renewal = LAUNCH_RENEWAL_REFUSED;
+	}
 	in->renew = false;
 	supervise_start(in->supervise);
 }
@@ -179,6 +181,7 @@ on_supervisord_started(void *arg)
 	launch_msg_init(&end, LAUNCH_ADOPT_END, 0);
 	end.u.adopt_end.count = cells_offer(in->cells);
 	end.u.adopt_end.inspected = inspect_runs(in->inspect);
+	end.u.adopt_end.renewal = in->renewal;
 	CRASH_POINT(cells_offered);
 	secrets_tell(in->secrets, tell_supervisord, in);
 	tell_supervisord(in, &end);
@@ -317,6 +320,7 @@ instance_begin(struct instance *in, const struct carry *before)
 		supervise_start(in->supervise);
 		return 0;
 	}
+	in->renewal = LAUNCH_RENEWAL_TAKEN;
 	secrets_restore(in->secrets, before);
 	error = cells_restore(in->cells, before);
 	if (error == 0)

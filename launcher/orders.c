@@ -89,6 +89,10 @@ instance_order(void *arg, const struct launch_msg *m, int fd)
 		watchdog_answered(in->watchdog);
 		return 0;
 	}
+	if (m->type == LAUNCH_RESTART) {
+		supervise_leaves(in->supervise);
+		return 0;
+	}
 	if (m->type == LAUNCH_UNNEEDED) {
 		instance_stop(in, EXIT_STOPPED);
 		return 0;

@@ -148,9 +148,12 @@ static void
 on_end(void *arg, int status)
 {
 	struct supervise *s = arg;
-	bool restart = is_restart(s, status);
+	bool restart;
 	int code;
 
+	/* It may have said last that it ends to be started anew. */
+	take_rest(s);
+	restart = is_restart(s, status);
 	if (restart && WIFEXITED(status) &&
 	    WEXITSTATUS(status) == LAUNCH_EXIT_RESTART)
 		log_info("supervisord has ended to be started anew");
@@ -158,7 +161,6 @@ on_end(void *arg, int status)
 	    (status != 0 &&
 		!(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM)))
 		log_end(status);
-	take_rest(s);
 	child_forget(&s->child);
 	code = s->stopping ? 0 : final_code(s, status);
 	if (code != 0) {
@@ -289,16 +291,25 @@ on_late(evutil_socket_t fd, short what, void *arg)
 }
 
 void
-supervise_restart(struct supervise *s)
+supervise_leaves(struct supervise *s)
 {
 	const struct timeval limit = { SUPERVISE_RESTART_MS / 1000,
 		SUPERVISE_RESTART_MS % 1000 * 1000 };
-	struct launch_msg m;
 
 	if (s->stopping || s->restarting)
 		return;
 	s->restarting = true;
 	event_add(s->on_late, &limit);
+}
+
+void
+supervise_restart(struct supervise *s)
+{
+	struct launch_msg m;
+
+	if (s->stopping || s->restarting)
+		return;
+	supervise_leaves(s);
 	launch_msg_init(&m, LAUNCH_RESTART, 0);
 	supervise_send(s, &m, NULL);
 	CRASH_POINT(renew_told);

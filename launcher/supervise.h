@@ -50,6 +50,8 @@ supervise_send(struct supervise *, const struct launch_msg *, const int *fds);
  * not within SUPERVISE_RESTART_MS.
  */
 void supervise_restart(struct supervise *);
+/* The same, but that it ends is its own word. */
+void supervise_leaves(struct supervise *);
 /* Asks it to end and never starts it again. */
 void supervise_stop(struct supervise *);
 void supervise_kill(struct supervise *);

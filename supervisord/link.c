@@ -95,6 +95,13 @@ link_send(struct link *l)
 	return 0;
 }
 
+void
+link_send_now(struct link *l)
+{
+	if (link_send(l) == 0)
+		event_del(l->writable);
+}
+
 /* When the system's memory is short, writable says nothing. */
 static bool
 link_try_later(struct link *l, bool full)
@@ -478,12 +485,8 @@ link_kill(struct link *l, uint32_t cell_id)
 	if (link_find(l, cell_id) == NULL)
 		return;
 	link_order_simple(l, LAUNCH_KILL, cell_id);
-	/*
-	 * The end of its processes shall not wait for the commit of this turn.
-	 * An error is met when the loop comes to the order.
-	 */
-	if (link_send(l) == 0)
-		event_del(l->writable);
+	/* The end of its processes shall not wait for this turn's commit. */
+	link_send_now(l);
 }
 
 void

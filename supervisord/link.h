@@ -122,6 +122,11 @@ void link_secret_drop(struct link *, const struct ulid *run);
 void link_inspect(struct link *, enum launch_inspection, int *fd);
 /* Tells the launcher that clients are being served. */
 void link_serving(struct link *);
+/*
+ * This process is about to end, to be started anew: whatever ends it now, the
+ * launcher knows. Sent at once.
+ */
+void link_leaves(struct link *);
 /* Nobody needs this service: the launcher is to end it. */
 void link_unneeded(struct link *);
 

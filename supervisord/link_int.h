@@ -21,6 +21,8 @@ struct link_cell *link_find(struct link *, uint32_t cell_id);
 struct order *link_order(struct link *, const struct launch_msg *);
 /* The same for one that has nothing but a type; a failure is logged. */
 void link_order_simple(struct link *, enum launch_type, uint32_t cell_id);
+/* What is queued, at once. An error is met when the loop comes to it. */
+void link_send_now(struct link *);
 /* That of its profile. */
 void link_session_name(
     const struct ulid *session, char ret_name[LAUNCH_PROFILE_BYTES]);

@@ -50,6 +50,13 @@ link_serving(struct link *l)
 }
 
 void
+link_leaves(struct link *l)
+{
+	link_order_simple(l, LAUNCH_RESTART, 0);
+	link_send_now(l);
+}
+
+void
 link_unneeded(struct link *l)
 {
 	link_order_simple(l, LAUNCH_UNNEEDED, 0);

@@ -302,6 +302,7 @@ on_adopt_end(void *arg, const struct launch_adopt_end *end)
 	struct sup *sup = arg;
 
 	sup->inspecting = end->inspected != 0;
+	sup->renewal = (enum launch_renewal)end->renewal;
 	adopt_decide(sup);
 	program.describe = describe_new(sup, on_described);
 	if (program.describe != NULL)

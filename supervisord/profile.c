@@ -156,6 +156,18 @@ profile_drain(const struct sup *sup, struct json_writer *w)
 		json_put_null(w, "drainedAt");
 }
 
+/* What came of them when the service was last told to start anew. */
+static void
+profile_programs(const struct sup *sup, struct json_writer *w)
+{
+	if (sup->renewal == LAUNCH_RENEWAL_NONE)
+		json_put_null(w, "programs");
+	else
+		json_put_str(w, "programs",
+		    sup->renewal == LAUNCH_RENEWAL_TAKEN ? "replaced"
+							 : "refused");
+}
+
 void
 profile_get(struct client *client, uint32_t seq, const struct ipc_params *p)
 {
@@ -192,8 +204,10 @@ profile_get(struct client *client, uint32_t seq, const struct ipc_params *p)
 	profile_browser(sup, &w);
 	protected_write(sup, &w);
 	profile_settings(&sup->settings, &w);
-	if (client_may_command(client))
+	if (client_may_command(client)) {
+		profile_programs(sup, &w);
 		json_put_str(&w, "stateDir", sup->state_dir);
+	}
 	json_put_bool(&w, "admin", client_is_admin(client));
 	json_write_end_object(&w);
 	reply_json(client, seq, &w, &b);

@@ -11,6 +11,7 @@
 #include "common/log.h"
 #include "launch/launch.h"
 #include "storage/store.h"
+#include "supervisord/link.h"
 #include "supervisord/order.h"
 #include "supervisord/restart.h"
 #include "supervisord/sup.h"
@@ -87,6 +88,8 @@ static void
 restart_act(struct sup *sup, int64_t value, uid_t by)
 {
 	CRASH_POINT(restart_written);
+	/* Before it is answered: then it is started anew, come what may. */
+	link_leaves(sup->link);
 	restart_now(sup->restart);
 }
 

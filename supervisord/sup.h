@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "launch/launch.h"
 #include "model/settings.h"
 #include "supervisord/protected.h"
 
@@ -47,7 +48,8 @@ struct sup {
 	bool recovered;          /* what was there at the start is decided on */
 	bool serving;
 	bool inspecting; /* another process reads the store */
-	bool stopping;   /* no new runs; live ones are being ended */
+	enum launch_renewal renewal;
+	bool stopping; /* no new runs; live ones are being ended */
 	int exit_code;
 };
 

@@ -9,6 +9,7 @@ use BrowserTask::Harness;
 use BrowserTask::Scenario;
 use BrowserTask::Talk;
 use File::Copy qw(copy);
+use POSIX ();
 use Test::More;
 use Time::HiRes qw(time);
 
@@ -420,6 +421,7 @@ sub test_ctl {
 	is(inode(find($i, qr/^egressd/)), $new_egressd, 'that of the disk');
 	my ($rc, $out) = $i->ctl('restart', '--json');
 	like($out, qr/"epoch":\s*5\b/, 'as JSON');
+	like($out, qr/"programs":\s*"replaced"/, 'which tells of the programs');
 	($rc, $out) = $i->ctl('profile', '--json');
 	like($out, qr/"maxConcurrentRuns":\s*3\b/, 'settings of -o are kept');
 	unlike($i->log, qr/<3>/, 'nothing of it is an error');
@@ -432,7 +434,87 @@ sub test_ctl {
 	is($rc >> 8, 3, 'without a service there is nothing to restart');
 }
 
+# What browsertaskctl says of programs that do not take over, and of those that
+# do although supervisord dies in between.
+sub test_told {
+	my ($mode) = @_;
+	my $i = instance(mode => $mode);
+	my ($runs, $old) = (inode($i->{pid}), supervisord($i));
+
+	put_text($i->{launcher}, "#!/bin/sh\nexit 1\n");
+	for my $n (2, 3) {
+		my ($rc, $out, $err) = $i->ctl('restart');
+		is($rc >> 8, 1, 'refused: the exit code says so');
+		is($out, '', 'nothing is said to be new');
+		like($err, qr/does not take over.*stay as they were.*only super/,
+		    'but what was, and what was not');
+		like($err, qr/hint: .*log.*restart/, 'and what to do');
+		is(inode($i->{pid}), $runs, 'the launcher is the old one');
+	}
+	isnt(supervisord($i), $old, 'supervisord is another process');
+	my ($rc, $out, $err) = $i->ctl('restart', '--json');
+	is($rc >> 8, 1, 'as JSON: the same');
+	like($out, qr/"programs":\s*"refused"/, '... in a word');
+	put("$build/launcher/browsertaskd", $i->{launcher});
+	($rc, $out, $err) = $i->ctl('restart');
+	is("$rc $err", '0 ', 'mended: it restarts');
+	like($out, qr/^started anew/, '... and says so');
+	isnt(inode($i->{pid}), $runs, '... as the program on the disk');
+	is($i->stop, 0, 'stop');
+	is(left(60), '', 'nothing left');
+}
+
+sub test_dies {
+	my ($mode) = @_;
+	my $i = instance(mode => $mode,
+		env => { CRASH_AT => 'restart_leaves:1' },
+		programs => {
+			supervisord => "$build/supervisord/supervisord-test" });
+	my $new = put("$build/launcher/browsertaskd", $i->{launcher});
+	my ($rc, $out, $err) = $i->ctl('restart');
+
+	is("$rc $err", '0 ', 'it dies when it has answered: restarted') or
+	    diag $i->log;
+	like($out, qr/^started anew/, 'is what is said');
+	is(inode($i->{pid}), $new, 'and the launcher is that of the disk');
+	like($i->log, qr/supervisord was ended by signal 9/, 'it did die');
+	is($i->stop, 0, 'stop');
+	is(left(60), '', 'nothing left');
+}
+
+# Who asks while it restarts is answered, by the one or the other.
+sub test_asked {
+	my ($mode) = @_;
+	my $i = instance(mode => $mode);
+	my $end = $i->dir . '/end';
+	my $pid = fork() // die "fork: $!\n";
+
+	if ($pid == 0) {
+		my ($rc, $n) = (0, 0);
+		until (-e $end && $n) {
+			my ($status, $out, $err) = $i->ctl('status');
+			$n++;
+			next if $status == 0;
+			diag $err;
+			$rc = 1;
+		}
+		note "asked $n times";
+		POSIX::_exit($rc);
+	}
+	for (1 .. 3) {
+		is(($i->ctl('restart'))[0], 0, 'restarted');
+	}
+	put_text($end, '');
+	waitpid $pid, 0;
+	is($?, 0, 'status is answered all the time');
+	is($i->stop, 0, 'stop');
+	is(left(60), '', 'nothing left');
+}
+
 for my $mode (modes()) {
+	subtest "$mode: told" => sub { test_told($mode) };
+	subtest "$mode: dies" => sub { test_dies($mode) };
+	subtest "$mode: asked" => sub { test_asked($mode) };
 	subtest "$mode: upgrade" => sub { test_kept_on($mode) };
 	subtest "$mode: refused" => sub { test_refused($mode) };
 	subtest "$mode: ctl" => sub { test_ctl($mode) };
