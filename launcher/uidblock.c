@@ -68,6 +68,14 @@ try_block(int dirfd, uid_t base, int *ret_fd)
 	return false;
 }
 
+/*
+ * The preferred block may be locked: by another instance that found it free, or
+ * by the last moments of the one that had this state directory before. That one
+ * is not waited for. The lock of the directory was, and is let go in the same
+ * exit; with that the kernel kills all that the instance had started. So nothing
+ * of it is left to be swept that would not go by itself, and the directory and
+ * each profile are given to whatever block is taken.
+ */
 int
 uidblock_lock(
     const struct settings *s, uid_t prefer, uid_t *ret_base, int *ret_fd)
