@@ -426,20 +426,23 @@ sub test_restart {
 
 # ---- stored ones ----
 
-# browsertaskctl secret, as the instance's user.
+# browsertaskctl secret, as the instance's user. It reads a file: a pipe would
+# break when it refuses before it reads.
 sub secret {
 	my ($i, $dir, $value, @args) = @_;
-	my $pid = open(my $to, '|-') // die "fork: $!\n";
+	my $in = File::Temp::tempfile();
 
+	print $in $value;
+	seek $in, 0, 0;
+	my $pid = fork() // die "fork: $!\n";
 	if ($pid == 0) {
 		$i->become;
+		open(STDIN, '<&', $in);
 		open(STDERR, '>', '/dev/null');
 		exec "$build/ctl/browsertaskctl", 'secret', @args, '--dir', $dir
 		    or POSIX::_exit(127);
 	}
-	local $SIG{PIPE} = 'IGNORE';
-	print $to $value;
-	close $to;
+	waitpid $pid, 0;
 	return $? >> 8;
 }
 
