@@ -1,4 +1,5 @@
--- Clicks through pages, one button on each, and never on one again.
+-- Clicks through pages, one button on each, and never on one again. A click is
+-- told as done when the next page is there.
 local _, kit = ...
 
 local template = {
@@ -33,6 +34,10 @@ function template.run(ctx)
 		step("click", function()
 			kit.must(tab:click({ mode = "selector",
 				selector = "#go" .. k }))
+			-- What it sets off may take longer than the tab
+			-- waits for it.
+			kit.must(tab:wait({ type = "selector",
+				value = "#go" .. k + 1, timeoutMs = 60000 }))
 		end)
 	end
 	return { clicks = ctx.inputs.clicks }

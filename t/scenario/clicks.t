@@ -42,8 +42,8 @@ sub page {
 	    . " fetch('$did', {method: 'POST'}).then(() => location.replace("
 	    . "'/page?run=$run&amp;k=@{[$k + 1]}'))\">Go</button>";
 
-	return "<!DOCTYPE html><title>$k</title>" . ($k > CLICKS ? 'done'
-	    : $button);
+	return "<!DOCTYPE html><title>$k</title>" . ($k > CLICKS
+	    ? "<p id=go$k>done</p>" : $button);
 }
 
 sub answer {
