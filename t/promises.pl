@@ -5,12 +5,13 @@
 # lines `size:` and `figure:` in them are those of BrowserTask::Size. Ends with
 # 1 if a test failed or did not run.
 #
-#   promises.pl SOURCE [SECONDS]     SECONDS: how long all tests took
+#   promises.pl SOURCE [BEGAN]     BEGAN: when the tests began, in seconds since
+#                                  1970; what was tried before counts for nothing
 use strict;
 use warnings;
 
-my ($source, $seconds) = @ARGV;
-die "usage: promises.pl SOURCE [SECONDS]\n" if !defined $source;
+my ($source, $began) = @ARGV;
+die "usage: promises.pl SOURCE [BEGAN]\n" if !defined $source;
 
 sub slurp {
 	my ($path) = @_;
@@ -23,11 +24,12 @@ sub slurp {
 sub look {
 	my ($test) = @_;
 	my $name = $test =~ s/\.t$//r;
-	my $results = slurp("$name.trs");
+	my $when = (stat "$name.trs")[9] // 0;
+	my $results = $when < ($began // 0) ? undef : slurp("$name.trs");
 	my $log = slurp("$name.log") // '';
 	my (%seen, %said, %count);
 
-	return { failed => 1, outcome => 'did not run' } if !defined $results;
+	return { missing => 1, outcome => 'did not run' } if !defined $results;
 	$count{$_}++ for $results =~ /^:test-result: (\w+)/mg;
 	while ($log =~ /^\s*# (size|figure): (.*)/mg) {
 		push @{ $said{$1} }, $2 if !$seen{$2}++;
@@ -45,7 +47,7 @@ sub cell {
 }
 
 my $table = slurp("$source/CONTRIBUTING.md") // die "no CONTRIBUTING.md\n";
-my ($promises, $tests, $failed) = (0, 0, 0);
+my ($promises, $tests, $failed, $missing) = (0, 0, 0, 0);
 print "| | tried by | size | figures | outcome |\n|---|---|---|---|---|\n";
 while ($table =~ /^\| (P\d+) \| ([^|]+) \| (.*) \|$/mg) {
 	my ($number, $promise, $by) = ($1, $2, $3);
@@ -55,13 +57,15 @@ while ($table =~ /^\| (P\d+) \| ([^|]+) \| (.*) \|$/mg) {
 		my $t = look($test);
 		$tests++;
 		$failed++ if $t->{failed};
+		$missing++ if $t->{missing};
 		print "| $number | $test | ", cell($t->{size}), ' | ',
 		    cell($t->{figure}), " | $t->{outcome} |\n";
 	}
 }
+my $seconds = time - ($began // 0);
 my ($version) = (slurp('config.h') // '') =~ /PACKAGE_VERSION "([^"]*)"/;
-printf "\n%d promises, %d tests, %d of them failed; version %s%s\n",
-    $promises, $tests, $failed, $version // 'unknown',
-    defined $seconds ? sprintf('; %d:%02d:%02d for all tests',
+printf "\n%d promises, %d tests, %d of them failed, %d did not run; version %s%s"
+    . "\n", $promises, $tests, $failed, $missing, $version // 'unknown',
+    defined $began ? sprintf('; %d:%02d:%02d for all tests',
 	$seconds / 3600, $seconds / 60 % 60, $seconds % 60) : '';
-exit($failed ? 1 : 0);
+exit($failed + $missing ? 1 : 0);
