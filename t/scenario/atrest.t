@@ -4,18 +4,30 @@
 # Workers are scripted.
 use strict;
 use warnings;
+use BrowserTask::Beside;
 use BrowserTask::Client;
 use BrowserTask::Harness;
 use BrowserTask::Scenario;
-use BrowserTask::Size qw(sized);
+use BrowserTask::Size qw(figure sized);
 use Digest::SHA qw(sha256_hex);
-use File::Copy qw(cp);
 use File::Find qw(find);
 use JSON::PP ();
 use Test::More;
+use Time::HiRes qw(time);
+
+# Of a backup of so many runs many copies are damaged.
+use constant FEW => 20;
 
 my $runs = sized('runs that are backed up', 20, 2000);
 my $flips = sized('damaged backups', 12, 500);
+
+# All of them wait at first, and none expires before the test ends.
+sub instance {
+	my ($mode, %opt) = @_;
+	return BrowserTask::Harness->new(mode => $mode, scripted => 1,
+		settings => [ 'maxQueuedRuns=10000', 'runTtlMs=86400000' ],
+		%opt)->start;
+}
 
 sub script {
 	my ($c, $words, %options) = @_;
@@ -31,9 +43,14 @@ sub slurp {
 
 sub spew {
 	my ($path, $bytes) = @_;
+	my ($mode, $uid, $gid) = (stat $path)[2, 4, 5];
+	unlink $path;
 	open(my $out, '>:raw', $path) or die "$path: $!\n";
 	print $out $bytes;
 	close $out or die "$path: $!\n";
+	return if !defined $mode;
+	chmod $mode & 07777, $path;
+	chown $uid, $gid, $path;
 }
 
 sub files {
@@ -45,10 +62,11 @@ sub files {
 	return map { substr $_, length($dir) + 1 } sort @files;
 }
 
+# A copy whose files are the same until one is written anew.
 sub copy_dir {
 	my ($from, $to) = @_;
 
-	system('cp', '-a', '--', $from, $to) == 0 or die "cp $from $to\n";
+	system('cp', '-al', '--', $from, $to) == 0 or die "cp $from $to\n";
 }
 
 # All that a client may know of these runs.
@@ -93,9 +111,21 @@ sub make_runs {
 	return @runs;
 }
 
+# Asked again while the one before is not known to be over.
+sub patient {
+	my ($i, @args) = @_;
+	my @got;
+
+	wait_until(60, sub {
+		@got = $i->ctl(@args);
+		return $got[0] >> 8 != 4;
+	});
+	return @got;
+}
+
 sub fsck {
 	my ($i, @args) = @_;
-	my ($status, $out, $err) = $i->ctl('fsck', '--json', @args);
+	my ($status, $out, $err) = patient($i, 'fsck', '--json', @args);
 	my $v = eval { JSON::PP->new->decode($out) } // {};
 
 	diag $err if $err ne '' && ($v->{sound} // 0);
@@ -120,6 +150,14 @@ sub sums_fit {
 	is("@{[ sort(files($dir)) ]}", "@listed", 'and all are listed');
 }
 
+# The seconds it took, and what it returns.
+sub timed_all {
+	my ($sub) = @_;
+	my $was = time;
+	my @got = $sub->();
+	return (time - $was, @got);
+}
+
 # While this goes on, runs come and end all the time.
 sub under_load {
 	my ($i, $sub) = @_;
@@ -138,82 +176,89 @@ sub under_load {
 	return @got;
 }
 
-for my $mode (modes()) {
-	subtest $mode => sub {
-		my $i = BrowserTask::Harness->new(mode => $mode,
-			scripted => 1)->start;
-		my $c = client($i);
-		my @runs = make_runs($c, $runs);
-		my $kept = $c->run('keeper', { do => [ 'state', 'result' ] },
-			{ mode => 'sync' });
-		my $sessions = sessions($c);
-		is(scalar @$sessions, 1, 'a session is kept');
-		my $seen = seen($c, @runs, $kept->{runId});
-		my $backup = $i->dir . '/backup';
+sub test_mode {
+	my ($mode) = @_;
+	my $i = instance($mode);
+	my $c = client($i);
+	make_runs($c, FEW);
+	my $small = $i->dir . '/small';
+	is(($i->ctl('backup', $small))[0], 0, 'a small backup');
+	my @runs = make_runs($c, $runs);
+	my $kept = $c->run('keeper', { do => [ 'state', 'result' ] },
+		{ mode => 'sync' });
+	my $sessions = sessions($c);
+	is(scalar @$sessions, 1, 'a session is kept');
+	my $seen = seen($c, @runs, $kept->{runId});
+	my $backup = $i->dir . '/backup';
 
-		my ($code, $v) = fsck($i);
-		is($code, 0, 'a service that runs: all is sound') or
-		    diag explain $v;
-		is($v->{runs}, $runs + 1, "$v->{runs} runs were looked at");
+	my ($took, @sound) = timed_all(sub { fsck($i) });
+	my ($code, $v) = @sound;
+	is($code, 0, 'a service that runs: all is sound') or
+	    diag explain $v;
+	is($v->{runs}, $runs + 1, "$v->{runs} runs were looked at");
 
-		left_alone($i);
-		my ($status, $out, $err) = under_load($i, sub {
-			my @got = $i->ctl('backup', $backup);
-			is((fsck($i))[0], 0, 'sound under load');
-			return @got;
-		});
-		is($status, 0, "a backup under load: $out$err");
-		like($out, qr/\d+ runs, \d+ artifacts/, 'says what is in it');
-		my @open = grep { (stat "$backup/$_")[2] & 077 }
-		    '.', files($backup);
-		is("@open", '', 'nobody else may read it');
-		sums_fit($backup);
-		($status, $out, $err) = $i->ctl('backup', $backup);
-		isnt($status, 0, 'never over an earlier one');
-		like($err, qr/exists/i, 'and says so');
+	left_alone($i);
+	my $backed_up;
+	my ($status, $out, $err) = under_load($i, sub {
+		my ($s, @got) = timed_all(sub { patient($i, 'backup', $backup) });
+		$backed_up = $s;
+		is((fsck($i))[0], 0, 'sound under load');
+		return @got;
+	});
+	is($status, 0, "a backup under load: $out$err");
+	like($out, qr/\d+ runs, \d+ artifacts/, 'says what is in it');
+	my @open = grep { (stat "$backup/$_")[2] & 077 }
+	    '.', files($backup);
+	is("@open", '', 'nobody else may read it');
+	sums_fit($backup);
+	($status, $out, $err) = $i->ctl('backup', $backup);
+	isnt($status, 0, 'never over an earlier one');
+	like($err, qr/exists/i, 'and says so');
 
-		($status, $out, $err) = $i->ctl('restore', '--state-dir',
-			$i->state_dir, $backup);
-		is($status >> 8, 1, 'no restore over a service that runs');
-		like($err, qr/a service uses/, 'for that reason');
-		undef $c;
-		$i->stop;
-		($status, $out, $err) = $i->ctl('restore', '--state-dir',
-			$i->state_dir, $backup);
-		is($status >> 8, 1, 'nor over the state it left');
-		like($err, qr/not empty/, 'for that reason');
-		($code, $v) = fsck($i, '--state-dir', $i->state_dir);
-		is($code, 0, 'what it left is sound') or diag explain $v;
+	($status, $out, $err) = $i->ctl('restore', '--state-dir',
+		$i->state_dir, $backup);
+	is($status >> 8, 1, 'no restore over a service that runs');
+	like($err, qr/a service uses/, 'for that reason');
+	undef $c;
+	$i->stop;
+	($status, $out, $err) = $i->ctl('restore', '--state-dir',
+		$i->state_dir, $backup);
+	is($status >> 8, 1, 'nor over the state it left');
+	like($err, qr/not empty/, 'for that reason');
+	($code, $v) = fsck($i, '--state-dir', $i->state_dir);
+	is($code, 0, 'what it left is sound') or diag explain $v;
 
-		my $state = $i->dir . '/restored';
-		($status, $out, $err) = $i->ctl('restore', '--state-dir',
-			$state, $backup);
-		is($status, 0, "restored: $out$err");
-		my $j = BrowserTask::Harness->new(mode => $mode,
-			scripted => 1, state => $state)->start;
-		$c = client($j);
-		is_deeply(seen($c, @runs, $kept->{runId}), $seen,
-		    'runs, events, artifacts are as they were');
-		is_deeply(sessions($c), $sessions, 'so are sessions');
-		is(slurp((glob "$state/sessions/*")[0]), '{"cookies":[]}',
-		    '... with what their browsers knew');
-		is_deeply([ make_runs($c, $runs) ], \@runs,
-		    'each key stands for its run');
-		my ($admin) = BrowserTask::Client->new($j->admin_sock);
-		ok($admin->call('audit.verify', {})->{sound},
-		    'the audit log is sound');
-		my %acts = map { $_->{action} => 1 } @{
-		    $admin->call('audit.list', { limit => 1000 })->{rows} };
-		ok($acts{'store.check'} && $acts{'store.backup'},
-		    '... and tells of check and backup');
-		is((fsck($j))[0], 0, 'the restored service is sound');
-		is((script($c, 'item item', mode => 'sync'))->{status},
-		    'succeeded', 'and goes on');
-		read_anywhere($j, $c, $state);
-		$j->stop;
-		damaged($i, $backup);
-		damaged_state($i, $state, $seen);
-	};
+	my $state = $i->dir . '/restored';
+	my $restored;
+	($restored, $status, $out, $err) = timed_all(sub {
+		$i->ctl('restore', '--state-dir', $state, $backup) });
+	is($status, 0, "restored: $out$err");
+	figure('%s: %d runs: checked in %.1f s, backed up under load in %.1f s,'
+	    . ' restored in %.1f s', $mode, $runs, $took, $backed_up,
+	    $restored);
+	my $j = instance($mode, state => $state);
+	$c = client($j);
+	is_deeply(seen($c, @runs, $kept->{runId}), $seen,
+	    'runs, events, artifacts are as they were');
+	is_deeply(sessions($c), $sessions, 'so are sessions');
+	is(slurp((glob "$state/sessions/*")[0]), '{"cookies":[]}',
+	    '... with what their browsers knew');
+	is_deeply([ make_runs($c, $runs) ], \@runs,
+	    'each key stands for its run');
+	my ($admin) = BrowserTask::Client->new($j->admin_sock);
+	ok($admin->call('audit.verify', {})->{sound},
+	    'the audit log is sound');
+	for my $action ('store.check', 'store.backup') {
+		ok(@{ $admin->call('audit.list', { action => $action })
+		    ->{rows} } > 0, "... and tells of $action");
+	}
+	is((fsck($j))[0], 0, 'the restored service is sound');
+	is((script($c, 'item item', mode => 'sync'))->{status},
+	    'succeeded', 'and goes on');
+	read_anywhere($j, $c, $state);
+	$j->stop;
+	damaged($i, $small);
+	damaged_state($i, $state, $seen);
 }
 
 # Who goes away in the middle of a copy leaves nothing behind.
@@ -369,8 +414,7 @@ sub damaged_state {
 	my @told = grep { ($_->{runId} // '') =~ /^run_/ && $_->{advice} }
 	    @{ $v->{findings} };
 	is(scalar @told, 3, 'their runs are named, and what to do');
-	my $j = BrowserTask::Harness->new(mode => $i->{mode}, scripted => 1,
-		state => $state)->start;
+	my $j = instance($i->{mode}, state => $state);
 	my $c = client($j);
 	for my $id (map { 'art_' . (split m{/}) [-1] } @art[0 .. 2]) {
 		my $a = $c->call('artifact.get', { artifactId => $id });
@@ -383,4 +427,5 @@ sub damaged_state {
 	like($out, qr/NOT sound: 3 lost, 0 wrong, 0 left over/, 'in words');
 }
 
+each_mode(\&test_mode);
 done_testing();
