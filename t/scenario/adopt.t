@@ -9,7 +9,7 @@ use strict;
 use warnings;
 use BrowserTask::Harness;
 use BrowserTask::Scenario;
-use BrowserTask::Size qw(seeded sized);
+use BrowserTask::Size qw(figure seeded sized);
 use JSON::PP ();
 use Test::More;
 use Time::HiRes qw(time sleep);
@@ -389,8 +389,11 @@ for my $mode (modes()) {
 	my $i = BrowserTask::Harness->new(mode => $mode,
 	    launcher => "$build/t/scenario/undamped")->start;
 
+	my $was = time;
 	test_batches($i);
 	test_end($i);
+	figure('%s: %d kills of supervisord, %.0f s', $mode, $kills + $moments,
+	    time - $was);
 	test_again($i);
 	if ($mode eq (modes())[0]) {
 		test_ends($i);

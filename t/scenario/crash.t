@@ -9,7 +9,7 @@ use warnings;
 use BrowserTask::Beside;
 use BrowserTask::Client;
 use BrowserTask::Harness;
-use BrowserTask::Size qw(seeded sized);
+use BrowserTask::Size qw(figure seeded sized);
 use HTTP::Tiny;
 use JSON::PP qw(decode_json);
 use Test::More;
@@ -162,16 +162,25 @@ sub round {
 	} else {
 		check_failed($i, $run, $name);
 	}
-	note sprintf '%s: ended after %.2f s', $name, time - $killed;
+	my $took = time - $killed;
 	is(submit($i, $name, @urls), $run, "$name: its key still names the same run");
+	return $took;
+}
+
+# The worst of all rounds is told.
+sub rounds {
+	my ($i, $mode, $kind) = @_;
+	my @took = sort { $a <=> $b }
+	    map { round($i, $kind, "$mode $kind $_") // () } 1 .. $rounds;
+
+	figure('%s: %s killed %d times, its run ended after at most %.2f s',
+	    $mode, $kind, scalar @took, $took[-1] // 0);
 }
 
 each_mode(sub {
 	my ($mode) = @_;
 	my $i = BrowserTask::Harness->new(mode => $mode)->start;
-	for my $kind (qw(worker browser cell supervisord launcher)) {
-		round($i, $kind, "$mode $kind $_") for 1 .. $rounds;
-	}
+	rounds($i, $mode, $_) for qw(worker browser cell supervisord launcher);
 	my @urls = urls();
 	my $r = wait_ended($i, submit($i, "$mode last", @urls), 60);
 	is($r->{status}, 'succeeded', "$mode: the service is as good as new");

@@ -12,7 +12,7 @@ use BrowserTask::Beside;
 use BrowserTask::Harness;
 use BrowserTask::Oracle;
 use BrowserTask::Points;
-use BrowserTask::Size qw(seeded sized);
+use BrowserTask::Size qw(figure seeded sized);
 use List::Util qw(shuffle);
 use Test::More;
 
@@ -98,8 +98,8 @@ sub crashes {
 	is_deeply(\@faults, [], 'nothing told was lost or done twice')
 	    or diag $i->log;
 	my %told = $o->told;
-	note scalar @plan, ' crashes; it had told of ',
-	    join ', ', map { "$told{$_} $_" } sort keys %told;
+	figure('%s: %d crashes; it had told of %s', $mode, scalar @plan,
+	    join ', ', map { "$told{$_} $_" } sort keys %told);
 	is(($i->ctl('audit', 'verify'))[0], 0, 'the audit log is whole');
 	is(($i->ctl('fsck'))[0], 0, 'so is the store');
 	is($i->stop, 0, 'it stops');
