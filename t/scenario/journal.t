@@ -22,7 +22,7 @@ my $json = JSON::PP->new->utf8;
 seeded();
 
 my $items = sized('items of a run, which ends behind each', 4, 30);
-my $batches = sized('batches of 200 pages', 1, 50);
+my $batches = sized('batches of 200 pages', 1, 10);
 # Behind how many pages each of them is killed.
 my @kills = map {
 	my ($one, $two) = (1 + int rand 190, 1 + int rand 190);
@@ -251,13 +251,14 @@ sub test_batch {
 	my (%want, @first);
 
 	$site->reset;
-	my $run = batch(client($i), \@urls, { mode => 'async' },
+	my $run = batch(client($i), \@urls,
+		{ mode => 'async', timeoutMs => 600_000 },
 		concurrency => 5)->{runId};
 	$want{$_} = 1 for kill_behind($i, $run, 'launcher', $kills[0], 1,
 		$site->{pid}, sub { @first = $fetches->() });
 	$want{$_} //= $first[$_] + 1
 	    for kill_behind($i, $run, 'supervisord', $kills[1], 2);
-	my $r = steady($i, sub { ended($_[0], $run, 180) });
+	my $r = steady($i, sub { ended($_[0], $run, 600) });
 	my @count = $fetches->();
 	my @twice = grep { $count[$_] != $want{$_} } keys %want;
 	my $all = 0;
