@@ -125,14 +125,17 @@ EXTRA_DIST += t/scenario/clicker.lua
 BUILT_SOURCES += t/scenario/clicker.lua.inc
 CLEANFILES += t/scenario/clicker.lua.inc
 
-# What begins when tests run beside each other.
-LONG_TESTS = \
+# What begins when tests run beside each other, and what then runs alone, since
+# it holds something to less than a second, or two.
+TIMED_TESTS = \
 	t/scenario/wedged.t \
+	t/scenario/hostile.t \
+	t/scenario/worker.t
+LONG_TESTS = \
 	t/scenario/crash.t \
 	t/scenario/readability_test \
 	t/scenario/adopt.t \
 	t/scenario/mcp_sdk.t \
-	t/scenario/worker.t \
 	t/scenario/life.t \
 	t/scenario/egress_pages.t \
 	t/scenario/launcher.t \

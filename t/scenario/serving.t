@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # How soon it serves again with many ended runs in its store, how soon it stops,
 # and that nobody is told that it is ready before it listens. On a machine that
-# does other things, too, bounds are BROWSERTASK_SLOW (20) times as wide.
+# does other things, too, bounds are BROWSERTASK_SLOW (5) times as wide.
 use strict;
 use warnings;
 use BrowserTask::Client;
@@ -12,7 +12,7 @@ use Test::More;
 use Time::HiRes qw(time);
 
 my $build = $ENV{builddir} // die "builddir is not set\n";
-my $slow = $ENV{BROWSERTASK_SLOW} // 20;
+my $slow = $ENV{BROWSERTASK_SLOW} // 5;
 my $runs = sized('ended runs in the store', 10_000, 10_000);
 my $times = sized('starts', 5, 50);
 

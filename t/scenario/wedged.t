@@ -12,8 +12,8 @@ use List::Util qw(min);
 use Test::More;
 use Time::HiRes qw(time);
 
-# Promised, and what a shared machine gets.
-use constant { CANCEL_S => 1, CRASH_S => 0.5, ANSWER_S => 0.05, SLOWER => 20 };
+# Promised, and how many times as long a shared machine may take.
+use constant { CANCEL_S => 1, CRASH_S => 0.5, ANSWER_S => 0.05, SLOWER => 5 };
 use constant LIMIT_MS => 8000;
 
 my $site = BrowserTask::Scenario::Site->new;
@@ -167,8 +167,7 @@ sub ask {
 
 	for my $n (1 .. $times / keys %calls) {
 		for my $call (sort keys %calls) {
-			my ($s, $a) = timed(sub {
-				$c->call($call, $calls{$call}->($n)) });
+			my ($s, $a) = $c->timed($call, $calls{$call}->($n));
 			push @{ $took{$call} }, $s;
 			push @bad, $a if $a->{errorCode};
 		}
@@ -176,8 +175,7 @@ sub ask {
 	for my $n (1 .. 10) {
 		my $r = batch($c, [ $site->url('/login') ],
 			{ mode => 'async' });
-		my ($s, $a) = timed(sub {
-			$c->call('run.cancel', { runId => $r->{runId} }) });
+		my ($s, $a) = $c->timed('run.cancel', { runId => $r->{runId} });
 		push @{ $took{'run.cancel'} }, $s;
 		push @bad, $a if $r->{status} ne 'queued' || !$a->{success};
 	}
@@ -208,8 +206,35 @@ sub check_control {
 	}
 	for my $call (sort keys %p99) {
 		figure('%s: p99 is %.1f ms', $call, $p99{$call} * 1000);
-		cmp_ok($p99{$call}, '<', ANSWER_S * SLOWER, 
+		cmp_ok($p99{$call}, '<', ANSWER_S * SLOWER,
 			"$call: its p99");
+	}
+}
+
+# Whoever answers has precedence over what computes.
+sub niceness {
+	my ($pid) = @_;
+	my @stat = split ' ', (BrowserTask::Harness::slurp("/proc/$pid/stat")
+	    // return) =~ s/.*\) //sr;
+	return $stat[16];
+}
+
+sub check_precedence {
+	my ($i, @stuck) = @_;
+	my $own = niceness($$);
+	my ($least) = sort { $a <=> $b } 19, $own + 5;
+
+	for my $w (@stuck) {
+		my %parts = parts($i, $w->{id});
+		# Renderers of pages that are given up come and go.
+		my @pages = map { niceness($_) }
+		    map { @$_ } @parts{qw(browser renderer)};
+		cmp_ok(scalar @pages, '>', 0, "$w->{name}: its browser");
+		is((grep { $_ < $least } @pages), 0, "$w->{name}: gives way");
+	}
+	for my $p (grep { $_->{cmd} =~ /^(?:supervisord|egressd)/ }
+	    tree($i->{pid})) {
+		is(niceness($p->{pid}), $own, "$p->{name} does not");
 	}
 }
 
@@ -272,6 +297,7 @@ sub test_stuck {
 	reach($i, @stuck);
 	subtest 'the control plane' => sub { check_control($c, @stuck) }
 	    if $first;
+	subtest 'precedence' => sub { check_precedence($i, @stuck) };
 	check_ports($i, 'while five runs are stuck');
 	$end->(@stuck);
 	check_next($c, 'after five that were stuck');

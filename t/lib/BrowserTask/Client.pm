@@ -11,6 +11,9 @@ package BrowserTask::Client;
 #                        to hashes or arrays, e.g. inputs => { urls => [...] }
 #   $c->send('run.submit', {...})  sends only; returns the request's number
 #   $c->answer($number)            waits for that answer
+#   $c->timed('run.get', {...})    as call; in a list the seconds until the whole
+#                        answer was there, and then it: to decode it takes this
+#                        client longer than the service
 #   $c->event($seconds)            next notification: [ name, params ]
 #   $c->run(template, inputs, options)  call('run.submit', ...)
 #   $c->bytes($bytes)              sends these bytes as they are
@@ -142,6 +145,7 @@ sub receive {
 		    length $self->{in});
 		$self->{eof} = 1 unless $n;
 	}
+	$self->{came} = time;
 	my $length = unpack 'N', substr $self->{in}, 0, 4, '';
 	my $body = substr $self->{in}, 0, $length, '';
 	my $msg = unpack_value(\$body);
@@ -174,10 +178,20 @@ sub call {
 	return $self->answer($self->send($method, $params // {}));
 }
 
+sub timed {
+	my ($self, @call) = @_;
+	my $was = time;
+	my $answer = $self->call(@call);
+	return ($self->{came} - $was, $answer);
+}
+
 sub run {
 	my ($self, $template, $inputs, $options) = @_;
-	return $self->call('run.submit', { templateId => $template,
+	my $seq = $self->send('run.submit', { templateId => $template,
 		inputs => $inputs, options => $options // {} });
+
+	# The answer may be the end of the run.
+	return $self->answer($seq, 3 * $self->{seconds});
 }
 
 sub event {
