@@ -2,8 +2,8 @@
  * A browser that lived before its worker, in the worker: finds the beat on its
  * pipe, ends all sessions of the worker before (which dismisses dialogs left
  * open and lets requests go that were held for it), and goes on in the tab that
- * was used last, since a site's session storage lives in it. It never waits for
- * a page longer than a moment: one that does not answer is closed.
+ * was used last, since a site's session storage lives in it. One that answers
+ * nothing for a while, after what it loads was given up, is closed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,9 +12,10 @@
 #include "common/panic.h"
 #include "page/priv.h"
 
-#define TAKEOVER_SYNC_MS 1000
+#define TAKEOVER_SYNC_MS 3000
 #define TAKEOVER_RANK_MS 500
 #define TAKEOVER_OPEN_MS 1000
+#define TAKEOVER_SLOW_MS 5000 /* of one that was tried: it may be busy */
 #define TAKEOVER_TABS    64
 
 /*
@@ -37,6 +38,7 @@ struct tab {
 	struct cdp_session *asked; /* when its document is from */
 	enum tab_kind kind;
 	bool passed;     /* not to be kept */
+	bool silent;     /* did not say when its document is from */
 	int64_t born_us; /* of its document; 0: unknown */
 	char target[PAGE_ID_MAX + 1];
 	char session[PAGE_ID_MAX + 1];
@@ -48,6 +50,7 @@ struct takeover {
 	char product[128];
 	struct tab *tried;
 	struct page *page; /* of it */
+	bool gave_up;      /* one that was waited for */
 	unsigned asking;
 	unsigned n;
 	struct tab tabs[TAKEOVER_TABS];
@@ -182,6 +185,26 @@ takeover_on_again(struct cdp *cdp, const struct cdp_reply *r, void *arg)
 	takeover_try(arg);
 }
 
+/* Is this the second session with its target? */
+static bool
+was_tried(const struct takeover *t, const struct tab *of)
+{
+	for (const struct tab *tab = t->tabs; tab != of; tab++)
+		if (strcmp(tab->target, of->target) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * The second one is all that is left of the tab, whose page may just be busy, or
+ * the machine.
+ */
+static int
+tried_for_ms(const struct takeover *t, const struct tab *tab)
+{
+	return was_tried(t, tab) ? TAKEOVER_SLOW_MS : TAKEOVER_OPEN_MS;
+}
+
 /*
  * A tab that a killed worker just sent elsewhere may wait for ever for a request
  * of which nobody knows, and answer nothing meanwhile. What it loads is given
@@ -195,9 +218,8 @@ takeover_again(struct takeover *t)
 	char old[PAGE_ID_MAX + 32], new[PAGE_ID_MAX + 48];
 	struct iovec iov = { old, 0 };
 
-	for (struct tab *tab = t->tabs; tab != t->tried; tab++)
-		if (strcmp(tab->target, t->tried->target) == 0)
-			return false;
+	if (was_tried(t, t->tried))
+		return false;
 	cdp_call(cdp, t->page->session, "Page.stopLoading", NULL, 0,
 	    PAGE_CALL_MS, NULL, NULL);
 	iov.iov_len = (size_t)snprintf(
@@ -207,7 +229,7 @@ takeover_again(struct takeover *t)
 	iov.iov_base = new;
 	iov.iov_len = (size_t)snprintf(new, sizeof(new),
 	    "{\"targetId\":\"%s\",\"flatten\":true}", t->tried->target);
-	cdp_call(cdp, NULL, "Target.attachToTarget", &iov, 1, TAKEOVER_RANK_MS,
+	cdp_call(cdp, NULL, "Target.attachToTarget", &iov, 1, TAKEOVER_OPEN_MS,
 	    takeover_on_again, t);
 	return true;
 }
@@ -224,12 +246,13 @@ takeover_on_open(
 		return;
 	}
 	if (status != PAGE_OK) {
+		t->gave_up = true;
 		takeover_try(t);
 		return;
 	}
 	t->page = p;
 	cdp_call(t->browser->cdp, p->session, "Page.getFrameTree", NULL, 0,
-	    TAKEOVER_OPEN_MS, takeover_on_tree, t);
+	    TAKEOVER_SLOW_MS, takeover_on_tree, t);
 }
 
 static struct tab *
@@ -240,7 +263,7 @@ takeover_best(struct takeover *t)
 	for (unsigned i = 0; i < t->n; i++) {
 		struct tab *tab = &t->tabs[i];
 
-		if (tab->passed ||
+		if (tab->passed || (tab->silent && t->gave_up) ||
 		    (best != NULL &&
 			(tab->kind > best->kind ||
 			    (tab->kind == best->kind &&
@@ -264,7 +287,7 @@ takeover_try(struct takeover *t)
 	}
 	tab->passed = true;
 	t->tried = tab;
-	p = page_new(t->browser, TAKEOVER_OPEN_MS, takeover_on_open, t);
+	p = page_new(t->browser, tried_for_ms(t, tab), takeover_on_open, t);
 	if (p == NULL) {
 		takeover_finish(t, NULL);
 		return;
@@ -280,7 +303,10 @@ takeover_on_born(struct cdp *cdp, const struct cdp_reply *r, void *arg)
 	struct takeover *t = tab->takeover;
 	struct json_span result, value;
 
-	if (r->status != CDP_OK ||
+	/* Busy, perhaps, as all of them may be: better than none. */
+	if (r->status == CDP_TIMEOUT)
+		tab->silent = true;
+	else if (r->status != CDP_OK ||
 	    !json_span_member(r->result, "result", &result) ||
 	    !json_span_member(result, "value", &value) ||
 	    !json_span_get_int64(value, &tab->born_us))

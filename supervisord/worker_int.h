@@ -18,7 +18,7 @@ struct event;
 #define WORKER_QUEUE_BYTES (16u << 20)
 #define WORKER_EXIT_MS     2000 /* from run.end to its exit */
 #define BROWSER_GRACE_MS   300  /* for the worker to say what it knows */
-#define TAKEOVER_MS        3000 /* for a browser that lived before it to answer */
+#define TAKEOVER_MS        12000 /* for a browser that lived before it, and its tab */
 #define KILL_WORKER_MS     1000 /* for a kept cell to end its worker */
 #define WENT_MS            200  /* for a worker that let go of us to end */
 

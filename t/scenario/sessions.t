@@ -253,7 +253,7 @@ subtest 'after a worker was killed' => sub {
 		options => { mode => 'async', timeoutMs => 1500 } })->{runId});
 	is($r->{error}{errorCode}, 'RUN_TIMEOUT', 'one takes too long');
 	release();
-	# A tab that still hangs is given up after a second: another one may say it.
+	# A tab that still hangs is given up after some seconds: another one may say it.
 	$r = run_in($c, $session, 'visitor', urls => [ "$base/who" ],
 	    store => 'kept');
 	is(said($r)->{text}, sprintf($both, 'two'), 'which harms nobody');

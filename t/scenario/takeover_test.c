@@ -165,7 +165,7 @@ test_round(int round)
 	    NULL, 0);
 	snprintf(want, sizeof(want), "%d", round + 1);
 	is_str(visit.json, want, "and the cookies of all workers");
-	is_int(count_pages(), 1, "it is the only one");
+	is_int(count_soon(1), 1, "it is the only one");
 	is_int(visit_go(p, "/corpus/7", 0), PAGE_OK, "it goes on");
 	visit_drop();
 }
@@ -196,6 +196,46 @@ test_hung(void)
 	ok(p != NULL && visit_go(p, "/corpus/1", 0) == PAGE_OK,
 	    "a new one works");
 	is_int(count_soon(1), 1, "the other is closed");
+	visit_drop();
+}
+
+/* A tab whose script takes its time answers after it, and is gone on in. */
+static void
+test_busy(void)
+{
+	static const char busy[] = "() => { const end = Date.now() + 3000;"
+				   " while (Date.now() < end) ; }";
+	struct page *p;
+	pid_t pid = fork();
+	int64_t was;
+	int status = -1;
+
+	if (pid == 0) {
+		visit_attach(110);
+		p = browser_take_tab(visit.browser);
+		if (p == NULL || visit_go(p, "/corpus/3", 0) != PAGE_OK ||
+		    visit_eval(p,
+			"() => { sessionStorage.busy = 'mine'; return 1 }",
+			NULL, 0) != PAGE_OK)
+			_exit(1);
+		page_eval(p, busy, sizeof(busy) - 1, NULL, 0, 60000,
+		    visit_on_result, NULL);
+		for (int i = 0; i < 20; i++)
+			event_base_loop(visit.base, EVLOOP_NONBLOCK);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	is_int(status, 0, "a worker leaves a busy page");
+	was = clock_mono_ms();
+	visit_attach(111);
+	printf(
+	    "# taken over after %lld ms\n", (long long)(clock_mono_ms() - was));
+	p = browser_take_tab(visit.browser);
+	ok(p != NULL, "a page that is busy for three seconds is waited for");
+	if (p != NULL)
+		visit_eval(p, "() => sessionStorage.busy", NULL, 0);
+	is_str(visit.json == NULL ? "" : visit.json, "\"mine\"",
+	    "with what it holds");
 	visit_drop();
 }
 
@@ -249,6 +289,7 @@ main(void)
 		test_round(i);
 	test_leave();
 	test_hung();
+	test_busy();
 	test_silent();
 	visit_stop();
 	return done_testing();

@@ -119,7 +119,7 @@ order_comes(enum launch_type type, const char *name)
 	struct timeval step = { 0, 20000 };
 	struct launch_msg m = next_order();
 
-	for (int i = 0; i < 400 && m.type == 0; i++) {
+	for (int i = 0; i < 1000 && m.type == 0; i++) {
 		event_base_loopexit(sup.base, &step);
 		event_base_dispatch(sup.base);
 		m = next_order();
