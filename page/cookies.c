@@ -59,3 +59,12 @@ page_count_cookies(struct page *p, page_result_cb *cb, void *arg)
 	    p, "Network.getCookies", NULL, NULL, PAGE_CALL_MS, on_cookies);
 	return true;
 }
+
+void
+page_load_cookies(struct page *p)
+{
+	MAGIC_CHECK(p, PAGE_MAGIC);
+	if (page_is_open(p))
+		cdp_call(p->browser->cdp, p->session, "Network.getCookies",
+		    NULL, 0, PAGE_CALL_MS, NULL, NULL);
+}

@@ -13,5 +13,10 @@
  * Returns false, and calls nothing back, as the functions of page.h do.
  */
 bool page_count_cookies(struct page *, page_result_cb *, void *arg);
+/*
+ * Has the browser read what it keeps of cookies, which its first request would
+ * wait for. Nothing tells of it, and nothing waits.
+ */
+void page_load_cookies(struct page *);
 
 #endif
