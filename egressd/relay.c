@@ -40,6 +40,16 @@ struct relay {
 
 static uint8_t chunk[CHUNK_BYTES];
 
+/* What a page sends without TLS may be a secret that it was given. */
+static void
+flow_forget(struct flow *f)
+{
+	if (f->left != NULL)
+		explicit_bzero(f->left, f->left_len);
+	free(f->left);
+	f->left = NULL;
+}
+
 static void
 flow_close(struct flow *f)
 {
@@ -47,7 +57,7 @@ flow_close(struct flow *f)
 		event_free(f->readable);
 	if (f->writable != NULL)
 		event_free(f->writable);
-	free(f->left);
+	flow_forget(f);
 }
 
 static void
@@ -132,6 +142,7 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 	struct flow *f = arg;
 	struct relay *r = f->relay;
 	ssize_t n, sent;
+	bool good;
 
 	n = recv(f->from, chunk, sizeof(chunk), MSG_DONTWAIT);
 	if (n == -1 && (errno == EAGAIN || errno == EINTR))
@@ -142,8 +153,11 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	sent = n == -1 ? -1 : flow_send(f, chunk, (size_t)n);
-	if (sent == -1 ||
-	    (sent < n && !flow_keep(f, chunk + sent, (size_t)(n - sent)))) {
+	good = sent != -1 &&
+	    (sent == n || flow_keep(f, chunk + sent, (size_t)(n - sent)));
+	if (n > 0)
+		explicit_bzero(chunk, (size_t)n);
+	if (!good) {
 		relay_end(r, true);
 		return;
 	}
@@ -168,8 +182,7 @@ on_writable(evutil_socket_t fd, short what, void *arg)
 	f->left_at += (size_t)sent;
 	if (f->left_at < f->left_len)
 		return;
-	free(f->left);
-	f->left = NULL;
+	flow_forget(f);
 	event_del(f->writable);
 	if (event_add(f->readable, NULL) == -1)
 		relay_end(r, true);

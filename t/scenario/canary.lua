@@ -96,7 +96,7 @@ function template.run(ctx)
 		name = "said.json", data = said }
 	ctx:artifact { kind = "file_artifact", mime = "text/plain", name = "said.txt",
 		data = said.info.url .. "\n" .. ("x"):rep(59990) .. said.text }
-	ctx:item { index = 1, key = ctx.inputs.url, ok = true,
+	ctx:item { index = 1, key = said.info.url, ok = true,
 		record = { url = said.info.url, text = said.text,
 			success = true }, parts = { [0] = said.html } }
 	ctx:phase("waiting_user")

@@ -9,6 +9,8 @@ use BrowserTask::Beside;
 use BrowserTask::Harness;
 use BrowserTask::Scenario;
 use BrowserTask::Size qw(figure sized);
+use Digest::MD5 qw(md5 md5_hex);
+use Digest::SHA qw(hmac_sha256 sha1 sha1_hex sha256 sha256_hex);
 use File::Find ();
 use File::Temp ();
 use IO::Socket::INET;
@@ -173,23 +175,22 @@ sub could_leave_core {
 
 # The heap and stacks of the processes that secrets pass by.
 sub found_in_memory {
-	my ($i) = @_;
+	my ($i, $who) = @_;
 	my (@found, $n);
 
-	for my $p (grep { $_->{cmd} =~ /^(?:supervisord|cell)\b/ }
-	    tree($i->{pid}), { pid => $i->{pid}, cmd => 'browsertaskd' }) {
+	for my $p (grep { $_->{cmd} =~ /^(?:$who)\b/ } tree($i->{pid}),
+	    { pid => $i->{pid}, cmd => 'browsertaskd' }) {
 		open(my $mem, '<:raw', "/proc/$p->{pid}/mem") or next;
 		for (split /\n/, slurp("/proc/$p->{pid}/maps")) {
-			my ($from, $to) = /^(\w+)-(\w+) rw.p/ or next;
-			my ($at, $end) = (hex $from, hex $to);
+			my ($from, $to) = /^(\w+)-(\w+) rw/ or next;
 			my $bytes;
-			sysseek $mem, $at, 0;
-			next if !sysread $mem, $bytes, $end - $at;
+			sysseek $mem, hex $from, 0;
+			next if !sysread $mem, $bytes, hex($to) - hex $from;
 			$n++;
 			push @found, found_in($bytes, "$p->{cmd} $_");
 		}
 	}
-	return $n > 4 ? @found : 'unread';
+	return ($n // 0) > 4 ? @found : 'unread';
 }
 
 sub no_trace {
@@ -379,14 +380,116 @@ sub test_key {
 	no_trace($i, 'known');
 }
 
+# The ways of a guess: all of the inputs are known but a number of four digits,
+# and everything that was stored lies open.
+sub digests_of {
+	return map {
+		my $bytes = $_;
+		(sha256($bytes), sha1($bytes), md5($bytes),
+		    sha256_hex($bytes), sha1_hex($bytes), md5_hex($bytes),
+		    substr sha256($bytes), 0, 8);
+	} @_;
+}
+
+sub test_guess {
+	my ($i, $c) = @_;
+	my $login = { user => 'u' . random_hex(24),
+		password => 'p' . random_hex(24),
+		pin => 1000 + hex(random_hex(4)) % 9000 };
+	my %call = (templateId => $template, inputs => { url => $url,
+		how => 'hang', login => $login },
+		options => { mode => 'async', idempotencyKey => 'guessed' });
+	my $told = "${url}told?user=%s&password=%s&pin=%s";
+
+	push @canaries, @$login{qw(user password)};
+	my $run = call($c, 'run.submit', \%call)->{runId};
+	event($c, $run, 120, sub { $_[0]{type} eq 'phase_changed'
+		&& $_[0]{data}{phase} eq 'waiting_user' });
+	my $stored = '';
+	File::Find::find({ no_chdir => 1, wanted => sub {
+		return if -l $_ || !-f _;
+		$stored .= slurp($_);
+	} }, $i->state_dir);
+	my $inputs = $json->encode($call{inputs});
+	my ($key) = $stored =~ /digest_key\x01.{4}(.{32})/s;
+	ok(index($stored, hmac_sha256($inputs, $key // '')) >= 0,
+	    'the inputs are known by a digest with a key');
+	ok(index($stored, substr sha256(sprintf $told, ('[secret]') x 3), 0,
+		8) >= 0, 'an item by one of its text without secrets');
+	my @plain = map { ($_, qq{"$_"}) } $login->{pin},
+	    $json->encode($login), $inputs,
+	    sprintf($told, @$login{qw(user password pin)});
+	is(scalar(grep { index($stored, $_) >= 0 } digests_of(@plain)), 0,
+	    'none without a key is of a number of four digits');
+
+	my $again = call($c, 'run.submit', \%call);
+	is($again->{runId}, $run, 'the same number, the same run');
+	ok(!$again->{paramsMismatch}, 'with the same parameters');
+	$login->{pin}++;
+	my $other = call($c, 'run.submit', \%call);
+	is($other->{runId}, $run, 'another number, the same key');
+	ok($other->{paramsMismatch}, 'are other parameters');
+	call($c, 'run.cancel', { runId => $run });
+	ended($c, $run);
+	no_trace($i, 'guessed');
+}
+
+# A connection is forgotten soon after its end.
 sub test_memory {
-	my ($i) = @_;
+	my ($i, $name) = @_;
+	my @found;
 
 	SKIP: {
 		skip 'only root may look into them', 1 if $> != 0;
-		is_deeply([ found_in_memory($i) ], [],
-		    'launcher, supervisord and cell have forgotten them');
+		wait_until(60, sub {
+			@found = found_in_memory($i,
+				'browsertaskd|supervisord|egressd|cell');
+			return !@found;
+		});
+		is_deeply(\@found, [], "launcher, supervisord, egressd and cell"
+		    . " have forgotten them: $name");
 	}
+}
+
+# Frames with secrets that are not what a submission is, or are not all there.
+sub test_frames {
+	my ($i) = @_;
+	my %call = (templateId => $template, inputs => { url => $url,
+		how => 'end', login => secrets() });
+	my $c = client($i);
+	my $frame = '';
+
+	{
+		no warnings 'redefine';
+		local *BrowserTask::Client::bytes = sub { $frame = $_[1]; 1 };
+		$c->send('run.submit', \%call);
+	}
+	my $long = 'x' x 400_000;
+	my @broken = (
+		[ 'cut' => substr $frame, 0, length($frame) - 8 ],
+		[ 'said to be longer' => pack('N', length($frame) + 500_000)
+			. substr($frame, 4) . $long ],
+		[ 'no MessagePack' => pack('N', length($frame) - 3)
+			. "\xc1" . substr $frame, 4 ],
+	);
+	for (@broken) {
+		my ($name, $bytes) = @$_;
+		$c = client($i);
+		$c->bytes($bytes);
+		close $c->{sock};
+		test_memory($i, "a frame that is $name");
+	}
+	$c = client($i);
+	for ([ 'no such template' => templateId => 'none' ],
+	    [ 'no such option' => options => { mode => 'never' } ],
+	    [ 'a long input beside it' => inputs => { %{ $call{inputs} },
+		url => $long, how => 'never' } ]) {
+		my ($name, @change) = @$_;
+		ok($c->call('run.submit', { %call, @change })->{errorCode},
+		    "$name: refused");
+		test_memory($i, $name);
+	}
+	no_trace($i, 'broken');
 }
 
 sub test_restart {
@@ -398,7 +501,9 @@ sub test_restart {
 	my ($p) = grep { $_->{cmd} =~ /^supervisord\b/ } tree($i->{pid});
 
 	no_trace($i, 'waiting');
-	test_memory($i);
+	test_memory($i, 'one runs, one waits');
+	ok($> != 0 || found_in_memory($i, 'workerd') > 1,
+	    'which the worker of a run has in its memory');
 	kill 'KILL', $p->{pid};
 	$c = wait_until(60, sub { eval { client($i) } });
 	is(all_of($c, $running)->{run}{status}, 'running',
@@ -543,7 +648,9 @@ sub test_whole {
 	    [ key => \&test_key ]);
 	my $rounds = sized('rounds of eight runs', 1, 5);
 	for my $test ((@each) x $rounds, [ refusals => \&test_refusals ],
-	    [ memory => \&test_memory ]) {
+	    [ guess => \&test_guess ],
+	    [ frames => \&test_frames ],
+	    [ memory => sub { test_memory($i, 'all have ended') } ]) {
 		subtest $test->[0] => sub { $test->[1]->($i, $c) };
 		$round++ if $test->[0] eq 'key';
 	}
