@@ -95,8 +95,8 @@ is_nothing(const char *name)
 	    strcmp(name, "lost+found") == 0;
 }
 
-/* Nothing is in it but what the first steps of a start make. */
-static bool
+/* Nothing is in it but what the first steps of a start make; -1: not known. */
+static int
 is_new(int fd)
 {
 	struct dirent *d;
@@ -105,11 +105,11 @@ is_new(int fd)
 	bool found = false;
 
 	if (copy == -1)
-		return false;
+		return -1;
 	dir = fdopendir(copy);
 	if (dir == NULL) {
 		close(copy);
-		return false;
+		return -1;
 	}
 	while (!found && (d = readdir(dir)) != NULL)
 		found = !is_nothing(d->d_name) &&
@@ -122,14 +122,14 @@ is_new(int fd)
 /*
  * A directory that is neither new and our own nor holds what a launcher of this
  * very user made is somebody else's, named by mistake: none of its files must
- * change hands.
+ * change hands. -1: not known, errno says why.
  */
-static bool
+static int
 is_ours(int fd, uid_t owner)
 {
 	if (is_made(fd, "lock", S_IFREG) && is_made(fd, "profiles", S_IFDIR))
-		return true;
-	return owner == geteuid() && is_new(fd);
+		return 1;
+	return owner == geteuid() ? is_new(fd) : 0;
 }
 
 static int
@@ -171,7 +171,7 @@ static int
 open_state(struct dirs *d, const struct options *o)
 {
 	struct stat st;
-	int error, code;
+	int error, code, ours;
 
 	error = make_path(o->state_dir, 0700);
 	if (error != 0 || realpath(o->state_dir, d->state) == NULL) {
@@ -188,7 +188,10 @@ open_state(struct dirs *d, const struct options *o)
 		    d->state, (unsigned int)st.st_uid);
 		return EXIT_CANNOT_USE;
 	}
-	if (!is_ours(d->state_fd, st.st_uid)) {
+	ours = is_ours(d->state_fd, st.st_uid);
+	if (ours == -1)
+		return say(EXIT_CANNOT_USE, "cannot open", d->state, "");
+	if (ours == 0) {
 		log_err("%s is of uid %u and holds nothing that browsertaskd "
 			"made as uid %u: name an empty or new directory with "
 			"-s",

@@ -73,23 +73,45 @@ note_browser_dir(struct programs *p, const char *path)
 	strlcpy(p->browser_dir, real, sizeof(p->browser_dir));
 }
 
-/* Whether somebody's home, or all that lies around it, is in a directory. */
-static bool
+/*
+ * Whether somebody's home, or all that lies around it, is in a directory; -1:
+ * not known, errno says why.
+ */
+static int
 holds_home(const char *dir)
 {
-	FILE *in =
-	    strchr(dir + 1, '/') == NULL ? NULL : fopen("/etc/passwd", "re");
 	size_t len = strlen(dir);
 	const struct passwd *p;
-	bool found = in == NULL;
+	bool found = false;
+	FILE *in;
 
+	if (strchr(dir + 1, '/') == NULL)
+		return 1;
+	in = fopen("/etc/passwd", "re");
+	if (in == NULL)
+		return -1;
 	/* cppcheck-suppress fgetpwentCalled; the launcher has one thread */
 	while (!found && (p = fgetpwent(in)) != NULL)
 		found = strncmp(p->pw_dir, dir, len) == 0 &&
 		    (p->pw_dir[len] == '\0' || p->pw_dir[len] == '/');
-	if (in != NULL)
-		fclose(in);
+	fclose(in);
 	return found;
+}
+
+/* It is shown to the browser. */
+static bool
+may_show_dir(const char *browser, const char *dir)
+{
+	int homes = dir[0] == '\0' ? 0 : holds_home(dir);
+
+	if (homes == -1)
+		log_err("cannot use browser %s: /etc/passwd cannot be read: %s",
+		    browser, strerror(errno));
+	else if (homes == 1)
+		log_err("cannot use browser %s: whatever takes it over could "
+			"read all of %s; give it a directory of its own",
+		    browser, dir);
+	return homes == 0;
 }
 
 static int
@@ -105,10 +127,7 @@ open_given_browser(struct programs *p, const struct options *o)
 		return EXIT_NO_PROGRAM;
 	}
 	note_browser_dir(p, o->browser);
-	if (p->browser_dir[0] != '\0' && holds_home(p->browser_dir)) {
-		log_err("cannot use browser %s: whatever takes it over could "
-			"read all of %s; give it a directory of its own",
-		    o->browser, p->browser_dir);
+	if (!may_show_dir(o->browser, p->browser_dir)) {
 		close(fd);
 		return EXIT_NO_PROGRAM;
 	}

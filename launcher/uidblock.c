@@ -48,24 +48,40 @@ open_lock_dir(int *ret_fd)
 	return 0;
 }
 
-/* The descriptor holds the lock. */
-static bool
+/* The descriptor holds the lock; EWOULDBLOCK: another one does. */
+static int
 try_block(int dirfd, uid_t base, int *ret_fd)
 {
 	char name[32];
-	int fd;
+	int fd, error;
 
 	snprintf(name, sizeof(name), "%u.lock", (unsigned int)base);
 	fd = openat(
 	    dirfd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd == -1)
-		return false;
+		return errno;
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
 		*ret_fd = fd;
-		return true;
+		return 0;
 	}
+	error = errno;
 	close(fd);
-	return false;
+	return error;
+}
+
+static int
+say_none_free(const struct settings *s, int error)
+{
+	if (error != EWOULDBLOCK) {
+		log_err("cannot lock a block of uids in %s: %s", LOCK_DIR,
+		    strerror(error));
+		return EXIT_CANNOT_USE;
+	}
+	log_err("all %lld blocks of uids from %lld on are taken by other "
+		"instances (locks in %s): stop one, or set uidBlocks or "
+		"uidBase with -o",
+	    (long long)s->uidBlocks, (long long)s->uidBase, LOCK_DIR);
+	return EXIT_OTHER_RUNS;
 }
 
 /*
@@ -81,7 +97,7 @@ uidblock_lock(
     const struct settings *s, uid_t prefer, uid_t *ret_base, int *ret_fd)
 {
 	int64_t start = s->uidBase, own = ((int64_t)prefer - start) / 64;
-	int dirfd, code;
+	int dirfd, code, error, worst = EWOULDBLOCK;
 	uid_t base;
 
 	code = open_lock_dir(&dirfd);
@@ -91,18 +107,17 @@ uidblock_lock(
 		if (i == -1 && ((int64_t)prefer < start || own >= s->uidBlocks))
 			continue;
 		base = (uid_t)(start + (i == -1 ? own : i) * UIDBLOCK_SIZE);
-		if (try_block(dirfd, base, ret_fd)) {
+		error = try_block(dirfd, base, ret_fd);
+		if (error == 0) {
 			close(dirfd);
 			*ret_base = base;
 			return 0;
 		}
+		if (error != EWOULDBLOCK)
+			worst = error;
 	}
 	close(dirfd);
-	log_err("all %lld blocks of uids from %lld on are taken by other "
-		"instances (locks in %s): stop one, or set uidBlocks or "
-		"uidBase with -o",
-	    (long long)s->uidBlocks, (long long)start, LOCK_DIR);
-	return EXIT_OTHER_RUNS;
+	return say_none_free(s, worst);
 }
 
 /* Whether the text of /proc/PID/status shows a live process of the block. */

@@ -17,6 +17,7 @@ dist_check_SCRIPTS += \
 	t/regress/0007-adapter-forgets-secrets.t \
 	t/regress/0009-large-result-keeps-tab.t \
 	t/regress/0008-dies-stopped.t \
+	t/regress/0010-too-few-descriptors.t \
 	t/scenario/adopt.t \
 	t/scenario/audit.t \
 	t/scenario/badinput.t \
@@ -61,6 +62,7 @@ TESTS += \
 	t/regress/0007-adapter-forgets-secrets.t \
 	t/regress/0009-large-result-keeps-tab.t \
 	t/regress/0008-dies-stopped.t \
+	t/regress/0010-too-few-descriptors.t \
 	t/scenario/adopt.t \
 	t/scenario/audit.t \
 	t/scenario/badinput.t \
