@@ -68,7 +68,10 @@ sub dial {
 		$k->{i}->start;
 	}
 	return $k->{c} //= eval {
-		BrowserTask::Client->new($k->{i}->client_sock, seconds => 5);
+		my $c = BrowserTask::Client->new($k->{i}->client_sock,
+			seconds => 5);
+		$c->{seconds} = ANSWER_S;
+		$c;
 	};
 }
 
