@@ -12,7 +12,8 @@
 #include "common/panic.h"
 #include "page/priv.h"
 
-#define READY_MS      20000
+/* The most that browserStartMs may be, which supervisord waits for at most. */
+#define READY_MS      120000
 #define PAGES_DEFAULT 20
 
 void

@@ -30,8 +30,8 @@ TEMPLATE_TESTS = \
 dist_check_SCRIPTS += $(TEMPLATE_TESTS)
 TESTS += $(TEMPLATE_TESTS)
 
-# For every Lua text that is compiled into a program.
-SUFFIXES = .lua .lua.inc
-.lua.lua.inc:
+# For every text that is compiled into a program.
+SUFFIXES = .js .js.inc .lua .lua.inc
+.js.js.inc .lua.lua.inc:
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(SHELL) \
 	    $(srcdir)/templates/embed.sh $< >$@.tmp && mv $@.tmp $@

@@ -67,6 +67,11 @@ workerd_workerd_LDADD = workerd/libworkerd.a templates/libtemplates.a \
 	model/libmodel.a $(CONFINE_LIBS) common/libcommon.a \
 	$(LUA_LIBS) $(NETTLE_LIBS) $(EVENT_LIBS) $(MSGPACK_LIBS) $(PCRE2_LIBS) $(BSD_LIBS)
 
+workerd/sample.js.inc: templates/embed.sh
+BUILT_SOURCES += workerd/sample.js.inc
+CLEANFILES += workerd/sample.js.inc
+EXTRA_DIST += workerd/sample.js
+
 check_PROGRAMS += t/unit/worker_lua_test
 t_unit_worker_lua_test_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)
 t_unit_worker_lua_test_SOURCES = t/unit/worker_lua_test.c t/unit/tap.h

@@ -15,36 +15,9 @@
  */
 #define WARM_TIMEOUT_MS 20000
 
-/*
- * What the first page costs once: fonts are looked for, and how letters are to
- * be drawn is asked of the browser for each font, size and weight, half a
- * millisecond each time; these are the usual ones. Styles of the browser's own
- * are read, lines are broken.
- */
-static const char sample[] =
-    "() => { const text = 'Some words of no meaning, as many as a paragraph "
-    "has, a number (1,234.5), a name & a dash \\u2013 so that lines are "
-    "broken. '; const sizes = [12, 12.8, 13, 13.6, 14, 14.4, 15, 15.2, 16, "
-    "17.6, 18, 19.2, 20, 22.4, 24, 28, 32, 40]; const fonts = ['Arial, "
-    "Helvetica, sans-serif', 'system-ui, -apple-system, Roboto, \"DejaVu "
-    "Sans\"', 'Georgia, \"Times New Roman\", serif', '\"DejaVu Serif\"', "
-    "'ui-monospace, Menlo, Consolas, monospace', '\"DejaVu Sans Mono\"']; "
-    "const part = (i) => `<section class=\"s c${i % 4}\"><h2>Part ${i}</h2><p>"
-    "${text}<a href=\"?${i}\">One</a> <b>bold</b><p>${text}<i>italic</i>, "
-    "<code>fixed</code><ul><li>Item<li><a href=\"?b\">Two</a></ul></section>`; "
-    "const line = (f, i) => `<p style='font-family: ${f}'><span "
-    "style=\"font-weight: 600\">w</span>` + (i < 4 ? sizes : [13, 13.6, 14, "
-    "14.4]).map((s) => `<span style=\"font-size: ${s}px\">a<b>b</b>${s % 2 ? "
-    "'' : '<i>c</i>'}</span>`).join(''); document.body.innerHTML = '<style>.c1 "
-    "{ color: red; display: flex } .c1 > * { margin: 1px } .c2 { display: grid;"
-    " grid-template-columns: 1fr 1fr } .c3 > * { float: left; width: 50% } "
-    "@media (max-width: 1px) { .s { color: blue } }</style><nav><a href=\"?a\">"
-    "One</a></nav><main><h1>Title</h1>' + [...Array(12).keys()].map(part).join("
-    "'') + fonts.map(line).join('') + '<p>"
-    "\\u2190\\u2192\\u2026\\u2022\\u00b7\\u2713\\u2605\\u2665\\u25b2\\u25bc\\u0"
-    "0d7\\u20ac<table><tr><th>Head<td>Cell</table><img alt=\"Image\"><form>"
-    "<label>Name <input></label><select><option>Choice</select><textarea>"
-    "</textarea><button>Send</button></form></main>'; }";
+static const char sample[] = {
+#include "workerd/sample.js.inc"
+};
 
 enum warm_step {
 	WARM_READ, /* the scripts with the reader's view, of an empty page */
@@ -107,7 +80,7 @@ warm_go(struct warm *w)
 	case WARM_READ:
 		return page_read(w->page, "about:blank", &nav, &all, on_nav, w);
 	case WARM_FILL:
-		return page_eval(w->page, sample, sizeof(sample) - 1, NULL, 0,
+		return page_eval(w->page, sample, sizeof(sample), NULL, 0,
 		    WARM_TIMEOUT_MS, on_result, w);
 	case WARM_AGAIN:
 		return page_read_again(
