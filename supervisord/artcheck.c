@@ -20,19 +20,19 @@
 #define KNOWN_MAX  32   /* at most 128 KiB each */
 
 struct wait {
-	TAILQ_ENTRY(wait) entry;
+	STAILQ_ENTRY(wait) entry;
 	struct watch *watch; /* NULL once its client is gone */
 	struct readart_want want;
 };
-TAILQ_HEAD(waits, wait);
+STAILQ_HEAD(waits, wait);
 
 struct artcheck {
-	TAILQ_ENTRY(artcheck) entry;
+	STAILQ_ENTRY(artcheck) entry;
 	struct ulid id;
 	struct artifact_scan *scan;
 	struct waits waits;
 };
-TAILQ_HEAD(artcheck_list, artcheck);
+STAILQ_HEAD(artcheck_list, artcheck);
 
 struct artchecks {
 	struct sup *sup;
@@ -71,27 +71,27 @@ step_soon(struct artchecks *a)
 {
 	const struct timeval at_once = { 0, 0 };
 
-	if (!TAILQ_EMPTY(&a->list))
+	if (!STAILQ_EMPTY(&a->list))
 		evtimer_add(a->step, &at_once);
 }
 
 static void
-wait_free(struct artchecks *a, struct artcheck *c, struct wait *w)
+wait_free_first(struct artchecks *a, struct artcheck *c)
 {
-	TAILQ_REMOVE(&c->waits, w, entry);
+	struct wait *w = STAILQ_FIRST(&c->waits);
+
+	STAILQ_REMOVE_HEAD(&c->waits, entry);
 	watch_free(&w->watch);
 	free(w);
 	a->nwaits--;
 }
 
+/* One that is not in the list. */
 static void
 artcheck_free(struct artchecks *a, struct artcheck *c)
 {
-	struct wait *w;
-
-	while ((w = TAILQ_FIRST(&c->waits)) != NULL)
-		wait_free(a, c, w);
-	TAILQ_REMOVE(&a->list, c, entry);
+	while (!STAILQ_EMPTY(&c->waits))
+		wait_free_first(a, c);
 	a->count--;
 	artifact_scan_free(&c->scan);
 	free(c);
@@ -105,11 +105,11 @@ answer(struct artchecks *a, struct artcheck *c, enum store_err err)
 	struct wait *w;
 	uint32_t seq;
 
-	while ((w = TAILQ_FIRST(&c->waits)) != NULL) {
+	while ((w = STAILQ_FIRST(&c->waits)) != NULL) {
 		client = w->watch == NULL ? NULL : w->watch->client;
 		seq = w->watch == NULL ? 0 : w->watch->seq;
 		want = w->want;
-		wait_free(a, c, w);
+		wait_free_first(a, c);
 		if (client != NULL)
 			readart_checked(client, seq, &want, err);
 	}
@@ -121,7 +121,7 @@ is_wanted(const struct artcheck *c)
 {
 	const struct wait *w;
 
-	TAILQ_FOREACH(w, &c->waits, entry)
+	STAILQ_FOREACH(w, &c->waits, entry)
 		if (w->watch != NULL)
 			return true;
 	return false;
@@ -131,22 +131,23 @@ static void
 on_step(evutil_socket_t fd, short what, void *arg)
 {
 	struct artchecks *a = arg;
-	struct artcheck *c = TAILQ_FIRST(&a->list);
+	struct artcheck *c = STAILQ_FIRST(&a->list);
 	struct artifact_sums *sums = NULL;
 	enum store_err err;
 
+	STAILQ_REMOVE_HEAD(&a->list, entry);
 	if (!is_wanted(c)) {
 		artcheck_free(a, c);
 		step_soon(a);
 		return;
 	}
-	TAILQ_REMOVE(&a->list, c, entry);
-	TAILQ_INSERT_TAIL(&a->list, c, entry);
 	err = artifact_scan_step(c->scan, &sums);
 	if (sums != NULL)
 		remember(a, sums);
 	if (err != STORE_OK || sums != NULL)
 		answer(a, c, err);
+	else
+		STAILQ_INSERT_TAIL(&a->list, c, entry);
 	step_soon(a);
 }
 
@@ -155,7 +156,7 @@ artcheck_of(struct artchecks *a, const struct artifact_row *row)
 {
 	struct artcheck *c;
 
-	TAILQ_FOREACH(c, &a->list, entry)
+	STAILQ_FOREACH(c, &a->list, entry)
 		if (memcmp(&c->id, &row->id, sizeof(row->id)) == 0)
 			return c;
 	if (a->count == CHECKS_MAX || (c = calloc(1, sizeof(*c))) == NULL)
@@ -165,8 +166,8 @@ artcheck_of(struct artchecks *a, const struct artifact_row *row)
 		return NULL;
 	}
 	c->id = row->id;
-	TAILQ_INIT(&c->waits);
-	TAILQ_INSERT_TAIL(&a->list, c, entry);
+	STAILQ_INIT(&c->waits);
+	STAILQ_INSERT_TAIL(&a->list, c, entry);
 	a->count++;
 	step_soon(a);
 	return c;
@@ -189,7 +190,7 @@ artcheck_wait(struct artchecks *a, struct client *client, uint32_t seq,
 		return false;
 	}
 	w->watch->owner = &w->watch;
-	TAILQ_INSERT_TAIL(&c->waits, w, entry);
+	STAILQ_INSERT_TAIL(&c->waits, w, entry);
 	a->nwaits++;
 	return true;
 }
@@ -202,7 +203,7 @@ artchecks_new(struct sup *sup)
 	if (a == NULL)
 		return NULL;
 	a->sup = sup;
-	TAILQ_INIT(&a->list);
+	STAILQ_INIT(&a->list);
 	a->step = evtimer_new(sup->base, on_step, a);
 	if (a->step == NULL)
 		artchecks_free(&a);
@@ -217,8 +218,10 @@ artchecks_free(struct artchecks **artchecks)
 
 	if (a == NULL)
 		return;
-	while ((c = TAILQ_FIRST(&a->list)) != NULL)
+	while ((c = STAILQ_FIRST(&a->list)) != NULL) {
+		STAILQ_REMOVE_HEAD(&a->list, entry);
 		artcheck_free(a, c);
+	}
 	for (size_t i = 0; i < KNOWN_MAX; i++)
 		artifact_sums_free(&a->known[i]);
 	if (a->step != NULL)
