@@ -5,6 +5,7 @@ package BrowserTask::Scenario;
 #
 #   my $site = BrowserTask::Scenario::Site->new(%opt);
 #     directory => DIR            pages, default: the demo's
+#     delay_ms => N              each page takes so long
 #     ->url($path)                the address of a page
 #     ->fetched                   path => number of requests, since ->reset
 #     ->{pid}                     of the server
@@ -258,6 +259,7 @@ sub new {
 	my $builddir = $ENV{builddir} // '.';
 	my $pid = open2(my $out, my $in, "$builddir/site/demosite",
 	    '--exit-on-eof',
+	    $opt{delay_ms} ? ('--delay-ms', $opt{delay_ms}) : (),
 	    $opt{directory} ? ('-d', $opt{directory}) : ());
 	my $address = <$out> // die "demosite did not start\n";
 	$address =~ s{/?\s*$}{};
