@@ -225,7 +225,9 @@ check_adopt_end(const struct launch_msg *m)
 {
 	return m->cell_id == 0 && m->u.adopt_end.count <= LAUNCH_WORKER_SLOTS &&
 	    m->u.adopt_end.inspected <= 1 &&
-	    m->u.adopt_end.renewal < LAUNCH_RENEWAL__MAX;
+	    m->u.adopt_end.renewal < LAUNCH_RENEWAL__MAX &&
+	    m->u.adopt_end.last <= 1 &&
+	    (m->u.adopt_end.last == 0 || m->u.adopt_end.count == 0);
 }
 
 static bool

@@ -111,9 +111,13 @@
  * one REAPED belongs to it. A cell that was reaped in between is not offered.
  * SECRET_KEPT names the runs whose secrets are still there. ADOPT_END says how
  * many ADOPT there were, none at a first start, and whether what an earlier
- * INSPECT has begun goes on; before these three comes PROTECTION only. supervisord answers each ADOPT with ADOPTED or KILL within
- * LAUNCH_ADOPT_MS of its start, else the cell is killed. NAME says for which run
- * the worker of a cell now works, since that was not known at its start.
+ * INSPECT has begun goes on; before these three comes PROTECTION only.
+ * supervisord answers each ADOPT with ADOPTED or KILL within LAUNCH_ADOPT_MS of
+ * its start, else the cell is killed. Before its last start, after which all is
+ * given up when it ends as soon as those before, the cells are ended: there is
+ * no ADOPT, and no run that was running goes on or is begun again. NAME says for
+ * which run the worker of a cell now works, since that was not known at its
+ * start.
  *
  * RESTART asks supervisord to end with the status LAUNCH_EXIT_RESTART, once what
  * it has acknowledged is written: it is started again at once, and cells live
@@ -354,6 +358,7 @@ struct launch_adopt_end {
 	uint32_t count;     /* of ADOPT */
 	uint32_t inspected; /* 1: the store is being read, INSPECTED follows */
 	uint32_t renewal;   /* enum launch_renewal */
+	uint32_t last;      /* 1: start; no run goes on that was running */
 };
 
 struct launch_kept {

@@ -15,6 +15,15 @@ damping_due_ms(const struct damping *d, int64_t now_ms)
 	return now_ms - last >= DAMPING_GAP_MS ? 0 : last + DAMPING_GAP_MS;
 }
 
+bool
+damping_is_last(const struct damping *d, int64_t now_ms)
+{
+	size_t n = d->n + 1;
+
+	return n >= DAMPING_STARTS &&
+	    now_ms - d->starts_ms[n % DAMPING_STARTS] < DAMPING_MS;
+}
+
 void
 damping_started(struct damping *d, int64_t now_ms)
 {

@@ -2,6 +2,7 @@
 #ifndef LAUNCHER_DAMPING_H
 #define LAUNCHER_DAMPING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,11 @@ struct damping {
 
 /* When the next start may be, 0 for at once; -1: it ends too often. */
 int64_t damping_due_ms(const struct damping *, int64_t now_ms);
+/*
+ * Whether a start at that time is the last one there can be: after it the
+ * program may not end soon.
+ */
+bool damping_is_last(const struct damping *, int64_t now_ms);
 void damping_started(struct damping *, int64_t now_ms);
 
 #endif

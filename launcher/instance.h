@@ -44,6 +44,7 @@ struct instance {
 	bool terminal; /* started in one */
 	bool renew;    /* by the program on the disk, before the next start */
 	enum launch_renewal renewal; /* and what came of it */
+	bool last; /* start of supervisord: without what was there */
 	bool serving;
 	bool stopping;
 	int exit_code;

@@ -182,6 +182,7 @@ on_supervisord_started(void *arg)
 	end.u.adopt_end.count = cells_offer(in->cells);
 	end.u.adopt_end.inspected = inspect_runs(in->inspect);
 	end.u.adopt_end.renewal = in->renewal;
+	end.u.adopt_end.last = in->last;
 	CRASH_POINT(cells_offered);
 	secrets_tell(in->secrets, tell_supervisord, in);
 	tell_supervisord(in, &end);
@@ -206,7 +207,11 @@ on_supervisord_ended(void *arg, bool restart)
 	if (restart && !in->renew)
 		take_settings(in);
 	in->renew = in->renew || restart;
-	if (in->stopping)
+	in->last = !in->stopping && supervise_is_last(in->supervise);
+	if (in->last)
+		log_err("supervisord is started once more, without the cells "
+			"and runs of before: one of them may be what ends it");
+	if (in->stopping || in->last)
 		cells_kill_all(in->cells);
 	else
 		cells_leave(in->cells);

@@ -283,6 +283,12 @@ supervise_start(struct supervise *s)
 	event_add(s->on_gap, &gap);
 }
 
+bool
+supervise_is_last(const struct supervise *s)
+{
+	return damping_is_last(&s->damping, clock_mono_ms());
+}
+
 static void
 on_late(evutil_socket_t fd, short what, void *arg)
 {

@@ -42,6 +42,11 @@ void supervise_free(struct supervise **);
  * stop. To be called again when the last cell of its predecessor is gone.
  */
 void supervise_start(struct supervise *);
+/*
+ * Whether its next start, which is due, is the last one: if it ends as soon as
+ * those before, all is given up.
+ */
+bool supervise_is_last(const struct supervise *);
 /* Sends what it is to know; without it the message is dropped. */
 void
 supervise_send(struct supervise *, const struct launch_msg *, const int *fds);

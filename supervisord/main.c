@@ -303,6 +303,7 @@ on_adopt_end(void *arg, const struct launch_adopt_end *end)
 
 	sup->inspecting = end->inspected != 0;
 	sup->renewal = (enum launch_renewal)end->renewal;
+	sup->last_start = end->last != 0;
 	adopt_decide(sup);
 	program.describe = describe_new(sup, on_described);
 	if (program.describe != NULL)

@@ -4,7 +4,8 @@
  * Of the others, one whose worker had not been told to go, or whose template is
  * restart-safe, goes back to the queue and on behind its journal; any other may
  * have clicked something, so it fails as retryable and is never silently
- * executed again. A worker lives when it answers (task_adopt.c).
+ * executed again. A worker lives when it answers (task_adopt.c). At a last start
+ * (launch.h) none goes on: what those before ended of may be one of them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,7 @@ recover_may_run_again(
 	const struct template *t =
 	    registry_find(sup->registry, rec->template_id);
 
-	return rec->intent == INTENT_NONE && t != NULL &&
+	return !sup->last_start && rec->intent == INTENT_NONE && t != NULL &&
 	    strcmp(t->version, rec->template_version) == 0 &&
 	    (untouched || t->restart_safe) && rec->attempt < LIMIT_ATTEMPTS &&
 	    rec->spent_ms < rec->limit_ms;

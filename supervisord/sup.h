@@ -46,6 +46,7 @@ struct sup {
 	struct protected protected[PROTECTION__MAX];
 	struct adopted *adopted; /* until the runs have taken theirs */
 	bool recovered;          /* what was there at the start is decided on */
+	bool last_start;         /* no run goes on that was running before */
 	bool serving;
 	bool inspecting; /* another process reads the store */
 	enum launch_renewal renewal;

@@ -41,6 +41,7 @@ dist_check_SCRIPTS += \
 	t/scenario/mcp_sdk.t \
 	t/scenario/pages.t \
 	t/scenario/points.t \
+	t/scenario/poison.t \
 	t/scenario/retention.t \
 	t/scenario/serving.t \
 	t/scenario/taskresult.t \
@@ -86,6 +87,7 @@ TESTS += \
 	t/scenario/mcp_sdk.t \
 	t/scenario/pages.t \
 	t/scenario/points.t \
+	t/scenario/poison.t \
 	t/scenario/retention.t \
 	t/scenario/serving.t \
 	t/scenario/taskresult.t \

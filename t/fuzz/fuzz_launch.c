@@ -87,7 +87,8 @@ check_fields(const struct launch_msg *m, enum launch_link link)
 		ASSERT(m->cell_id == 0);
 		ASSERT(m->u.adopt_end.count <= LAUNCH_WORKER_SLOTS &&
 		    m->u.adopt_end.inspected <= 1 &&
-		    m->u.adopt_end.renewal < LAUNCH_RENEWAL__MAX);
+		    m->u.adopt_end.renewal < LAUNCH_RENEWAL__MAX &&
+		    m->u.adopt_end.last <= 1);
 		break;
 	case LAUNCH_SECRET_KEPT:
 		ASSERT(m->cell_id == 0 && m->u.kept.count > 0);

@@ -449,6 +449,12 @@ test_adopt_fields(void)
 	m.u.adopt_end.inspected = 2;
 	is_int(deliver_msg(&m, LAUNCH_TO_SUPERVISORD), EPROTO,
 	    "more readers of the store than there can be");
+	init_good(&m, LAUNCH_ADOPT_END);
+	m.u.adopt_end.last = 1;
+	is_int(deliver_msg(&m, LAUNCH_TO_SUPERVISORD), 0, "a last start");
+	m.u.adopt_end.count = 1;
+	is_int(deliver_msg(&m, LAUNCH_TO_SUPERVISORD), EPROTO,
+	    "which has nothing from before");
 	init_good(&m, LAUNCH_SECRET_KEPT);
 	m.u.kept.count = LAUNCH_SECRETS_TOLD;
 	is_int(deliver_msg(&m, LAUNCH_TO_SUPERVISORD), 0, "all of a message");
