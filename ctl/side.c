@@ -17,11 +17,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <event2/event.h>
+
 #include "common/fdio.h"
 #include "ctl/side.h"
 #include "ctl/text.h"
 
-#define CALL_MS    30000
+#define PATIENT_S  2
 #define SIDE_FD    3
 #define FRAME_HEAD 4
 #define BAR_CELLS  20
@@ -287,13 +289,39 @@ take_lock(struct side *s, const char *dir)
 	return CTL_FAILED;
 }
 
+static void
+on_late(evutil_socket_t fd, short what, void *arg)
+{
+	ctl_error("not begun yet: the service does one check or backup at a "
+		  "time");
+}
+
+/* The answer comes when it is this one's turn. */
+static enum ctl_exit
+ask(struct side *s, enum msg_id request)
+{
+	const struct timeval patience = { PATIENT_S, 0 };
+	struct event *late = evtimer_new(client_base(s->client), on_late, NULL);
+	struct ctl_answer a;
+	struct ipc_params p;
+	enum ctl_exit rc;
+
+	if (late != NULL)
+		event_add(late, &patience);
+	ipc_params_init(&p, request);
+	rc = ctl_call(s->ctl, &p, -1, &a);
+	if (rc == CTL_OK)
+		ctl_answer_free(&a);
+	if (late != NULL)
+		event_free(late);
+	return rc;
+}
+
 enum ctl_exit
 side_open(struct side *s, struct ctl *ctl, enum msg_id request,
     const char *mode, void (*on_note)(void *, const struct ipc_params *),
     void *arg)
 {
-	struct ctl_answer a;
-	struct ipc_params p;
 	enum ctl_exit rc;
 
 	*s = (struct side){ .ctl = ctl, .sock = -1, .lock = -1 };
@@ -311,11 +339,7 @@ side_open(struct side *s, struct ctl *ctl, enum msg_id request,
 	}
 	s->client = ctl->client;
 	client_on_note(s->client, on_client_note, s);
-	ipc_params_init(&p, request);
-	rc = ctl_call(ctl, &p, CALL_MS, &a);
-	if (rc == CTL_OK)
-		ctl_answer_free(&a);
-	return rc;
+	return ask(s, request);
 }
 
 void

@@ -227,6 +227,7 @@ on_signal(evutil_socket_t sig, short what, void *arg)
 	log_info("stopping");
 	sup->stopping = true;
 	spares_pump(sup);
+	inspectcall_close(sup, "the service is being stopped");
 	evtimer_add(program.give_up, &grace);
 	tasks_stop(sup->tasks);
 	tasks_on_idle(sup->tasks, on_idle);
@@ -356,6 +357,7 @@ make_parts(struct program *p)
 	sup->auditlog = auditlog_new(sup);
 	sup->clients = clients_new(sup);
 	sup->artchecks = artchecks_new(sup);
+	sup->inspections = inspections_new();
 	sup->restart = restart_new(sup);
 	sup->cells = cells_new(sup);
 	sup->sessions = sup->cells == NULL ? NULL : sessions_new(sup);
@@ -372,10 +374,10 @@ make_parts(struct program *p)
 	if (sup->registry == NULL || sup->tasks == NULL || sup->sweep == NULL ||
 	    sup->sessions == NULL || sup->idle == NULL ||
 	    sup->auditlog == NULL || sup->clients == NULL ||
-	    sup->artchecks == NULL || sup->restart == NULL ||
-	    sup->link == NULL || sup->cells == NULL || sup->spares == NULL ||
-	    sup->egress == NULL || p->give_up == NULL || p->sigterm == NULL ||
-	    p->sigint == NULL)
+	    sup->artchecks == NULL || sup->inspections == NULL ||
+	    sup->restart == NULL || sup->link == NULL || sup->cells == NULL ||
+	    sup->spares == NULL || sup->egress == NULL || p->give_up == NULL ||
+	    p->sigterm == NULL || p->sigint == NULL)
 		return false;
 	evsignal_add(p->sigterm, NULL);
 	evsignal_add(p->sigint, NULL);
@@ -402,6 +404,7 @@ free_parts(struct program *p)
 	/* What goes on must not be told anything: all ends with this process. */
 	if (sup->exit_code == LAUNCH_EXIT_RESTART)
 		return;
+	inspections_free(&sup->inspections);
 	restart_free(&sup->restart);
 	tasks_free(&sup->tasks);
 	sessions_free(&sup->sessions);

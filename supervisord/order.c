@@ -34,9 +34,15 @@ order_write(struct store_txn *txn, void *arg)
 }
 
 static void
+order_over(const struct order_ops *ops, struct sup *sup, struct client *client)
+{
+	if (ops->over != NULL)
+		ops->over(sup, client);
+}
+
+static void
 order_answer(const struct order *o)
 {
-	struct client *client = o->watch->client;
 	struct json_writer json;
 	struct buf b;
 
@@ -45,26 +51,28 @@ order_answer(const struct order *o)
 	json_write_begin_object(&json);
 	o->ops->answer(o->sup, &json);
 	json_write_end_object(&json);
-	reply_json(client, o->watch->seq, &json, &b);
-	if (o->ops->answered != NULL)
-		o->ops->answered(client);
+	reply_json(o->watch->client, o->watch->seq, &json, &b);
 }
 
 static void
 order_done(void *arg, int err)
 {
 	struct order *o = arg;
+	struct client *client = NULL;
 
 	if (o->watch != NULL)
 		o->watch->owner = NULL;
+	if (o->watch != NULL && err == STORE_OK)
+		client = o->watch->client;
 	if (err == STORE_OK && o->ops->act != NULL)
 		o->ops->act(o->sup, o->value, o->uid);
-	if (o->watch != NULL && err == STORE_OK)
+	if (client != NULL)
 		order_answer(o);
 	else if (o->watch != NULL)
 		reply_error(o->watch->client, o->watch->seq,
 		    reply_store_code(err), NULL, store_strerror(err));
 	watch_free(&o->watch);
+	order_over(o->ops, o->sup, client);
 	free(o);
 }
 
@@ -86,6 +94,7 @@ order_take(struct client *client, uint32_t seq, const struct order_ops *ops,
 
 	if (!judged && !client_may_command(client)) {
 		order_refuse(client, seq, ops->name);
+		order_over(ops, client_sup(client), NULL);
 		return;
 	}
 	o = calloc(1, sizeof(*o));
@@ -94,6 +103,7 @@ order_take(struct client *client, uint32_t seq, const struct order_ops *ops,
 	if (o == NULL || o->watch == NULL) {
 		free(o);
 		reply_error(client, seq, ERR_INTERNAL, NULL, "no memory");
+		order_over(ops, client_sup(client), NULL);
 		return;
 	}
 	o->watch->owner = &o->watch;

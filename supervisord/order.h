@@ -25,8 +25,11 @@ struct order_ops {
 	void (*act)(struct sup *, int64_t value, uid_t by);
 	/* Fills in the answer, an object. */
 	void (*answer)(const struct sup *, struct json_writer *);
-	/* It is answered, to a client that is there; may be NULL. */
-	void (*answered)(struct client *);
+	/*
+	 * Called last, whatever became of it; may be NULL. client has the
+	 * answer; it is NULL when that was an error or nobody was there.
+	 */
+	void (*over)(struct sup *, struct client *);
 };
 
 /*

@@ -11,6 +11,7 @@
 #include "common/log.h"
 #include "launch/launch.h"
 #include "storage/store.h"
+#include "supervisord/inspectcall.h"
 #include "supervisord/link.h"
 #include "supervisord/order.h"
 #include "supervisord/restart.h"
@@ -73,6 +74,7 @@ restart_now(struct restart *r)
 
 	log_info("ends to be started anew, with %zu active runs",
 	    tasks_active(r->sup->tasks));
+	inspectcall_close(r->sup, "the service is being started anew");
 	event_add(r->leave, &at_once);
 }
 

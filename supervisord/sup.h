@@ -31,6 +31,7 @@ struct sup {
 	struct auditlog *auditlog;
 	struct clients *clients;
 	struct artchecks *artchecks;
+	struct inspections *inspections;
 	struct restart *restart;
 	const char *state_dir;
 	int64_t started_mono_ms;
@@ -48,7 +49,7 @@ struct sup {
 	bool recovered;          /* what was there at the start is decided on */
 	bool last_start;         /* no run goes on that was running before */
 	bool serving;
-	bool inspecting; /* another process reads the store */
+	bool inspecting; /* another process reads the store, or is to */
 	enum launch_renewal renewal;
 	bool stopping; /* no new runs; live ones are being ended */
 	int exit_code;

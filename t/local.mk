@@ -18,6 +18,7 @@ dist_check_SCRIPTS += \
 	t/regress/0009-large-result-keeps-tab.t \
 	t/regress/0008-dies-stopped.t \
 	t/regress/0010-too-few-descriptors.t \
+	t/regress/0011-backup-after-fsck.t \
 	t/scenario/adopt.t \
 	t/scenario/audit.t \
 	t/scenario/badinput.t \
@@ -35,6 +36,7 @@ dist_check_SCRIPTS += \
 	t/scenario/journal.t \
 	t/scenario/hostile.t \
 	t/scenario/handover.t \
+	t/scenario/inspections.t \
 	t/scenario/keys.t \
 	t/scenario/killed_adapters.t \
 	t/scenario/life.t \
@@ -64,6 +66,7 @@ TESTS += \
 	t/regress/0009-large-result-keeps-tab.t \
 	t/regress/0008-dies-stopped.t \
 	t/regress/0010-too-few-descriptors.t \
+	t/regress/0011-backup-after-fsck.t \
 	t/scenario/adopt.t \
 	t/scenario/audit.t \
 	t/scenario/badinput.t \
@@ -81,6 +84,7 @@ TESTS += \
 	t/scenario/journal.t \
 	t/scenario/hostile.t \
 	t/scenario/handover.t \
+	t/scenario/inspections.t \
 	t/scenario/keys.t \
 	t/scenario/killed_adapters.t \
 	t/scenario/life.t \
