@@ -79,6 +79,38 @@ outcome_of_facts(const struct outcome_facts *f, struct outcome *o)
 		    f->lost_text);
 }
 
+static void
+step_blame(struct step *step, const char *code)
+{
+	step->ok = false;
+	strlcpy(step->error_code, code, sizeof(step->error_code));
+}
+
+/*
+ * One for a run that ends while none is in flight and none has failed: that
+ * which was begun last, once more, for the time since. It stays as it ended.
+ */
+static void
+outcome_add_step(const struct outcome_facts *f, bool started,
+    struct steps *steps, int64_t now_mono_ms, const char *code)
+{
+	struct step *last = steps_last(steps);
+	char name[STEP_NAME_CHARS + 1];
+	int64_t ms = 0;
+
+	if (last == NULL) {
+		steps_end(steps, started ? "start" : "queue", false,
+		    f->passed_ms, code, NULL, 0);
+		return;
+	}
+	/* A step of an earlier supervisord has no beginning on this clock. */
+	if (last->start_ms != 0)
+		ms = now_mono_ms - last->start_ms - last->duration_ms;
+	strlcpy(name, last->name, sizeof(name));
+	if (!steps_end(steps, name, false, ms, code, NULL, 0))
+		step_blame(last, code);
+}
+
 /* Names the step at fault, which a failed run always has. */
 static void
 outcome_blame(const struct outcome_facts *f, bool started, struct steps *steps,
@@ -92,13 +124,10 @@ outcome_blame(const struct outcome_facts *f, bool started, struct steps *steps,
 	last = steps_last(steps);
 	/* Unless a step was seen to fail already, and said so in the log. */
 	if (o->code == ERR_BELOW_THRESHOLD && last != NULL &&
-	    steps_failed(steps) == NULL) {
-		last->ok = false;
-		strlcpy(last->error_code, code, sizeof(last->error_code));
-	}
+	    steps_failed(steps) == NULL)
+		step_blame(last, code);
 	if (steps_failed(steps) == NULL)
-		steps_end(steps, started ? "start" : "queue", false,
-		    f->passed_ms, code, NULL, 0);
+		outcome_add_step(f, started, steps, now_mono_ms, code);
 	failed = steps_failed(steps);
 	if (o->failed_step[0] == '\0')
 		strlcpy(o->failed_step, failed != NULL ? failed->name : "start",

@@ -53,7 +53,8 @@ bool outcome_too_few(
     uint32_t total, uint32_t succeeded, bool partial_ok, double threshold);
 /*
  * Decides, and closes the steps accordingly: one in flight fails with the
- * run's code, a run without any step gets one ("queue" if !started).
+ * run's code, a run that ends between two has the one before once more, and one
+ * without any step gets one ("queue" if !started).
  */
 void outcome_decide(const struct outcome_facts *, bool started, struct steps *,
     int64_t now_mono_ms, struct outcome *ret);

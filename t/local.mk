@@ -19,6 +19,7 @@ dist_check_SCRIPTS += \
 	t/regress/0008-dies-stopped.t \
 	t/regress/0010-too-few-descriptors.t \
 	t/regress/0011-backup-after-fsck.t \
+	t/regress/0012-canceled-between-steps.t \
 	t/scenario/adopt.t \
 	t/scenario/audit.t \
 	t/scenario/badinput.t \
@@ -67,6 +68,7 @@ TESTS += \
 	t/regress/0008-dies-stopped.t \
 	t/regress/0010-too-few-descriptors.t \
 	t/regress/0011-backup-after-fsck.t \
+	t/regress/0012-canceled-between-steps.t \
 	t/scenario/adopt.t \
 	t/scenario/audit.t \
 	t/scenario/badinput.t \

@@ -162,7 +162,8 @@ sound($r, 'one whose step fails', 'failed', code => 'ELEMENT_NOT_FOUND',
 $r = ended($c, script('step:a done:a fail:TEMPLATE_FAULT',
 	template => 'fragile')->{runId});
 sound($r, 'one that fails between steps', 'failed',
-	code => 'TEMPLATE_FAULT');
+	code => 'TEMPLATE_FAULT', step => 'a',
+	steps => [ 'a ok', 'a TEMPLATE_FAULT' ]);
 
 # On a machine that is too slow for its browser to start it is that step.
 $r = ended($c, script('step:a item deaf', timeoutMs => 3000)->{runId});

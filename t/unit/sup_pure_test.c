@@ -331,6 +331,36 @@ check_lost(enum run_intent intent, enum err_code lost, bool started,
 	steps_clear(&steps);
 }
 
+/* It ends at 100 behind its last step; n steps before. */
+static void
+check_between(size_t n, size_t want_count)
+{
+	struct run_end end = { 0 };
+	struct outcome_facts f = { .intent = INTENT_CANCEL,
+		.end = &end,
+		.passed_ms = 1000,
+		.lost_text = "" };
+	struct steps steps = { 0 };
+	const struct step *last;
+	struct outcome o;
+
+	for (size_t i = 0; i < n; i++) {
+		steps_start(&steps, i + 1 < n ? "open" : "read", 10);
+		steps_end(&steps, i + 1 < n ? "open" : "read", true, 20, NULL,
+		    "{\"n\":1}", 7);
+	}
+	outcome_decide(&f, true, &steps, 100, &o);
+	last = steps_last(&steps);
+	is_int(steps.count, want_count, "how many steps");
+	ok(strcmp(o.failed_step, "read") == 0 &&
+		strcmp(o.step_code, "RUN_CANCELED") == 0 &&
+		steps_failed(&steps) == last && strcmp(last->name, "read") == 0,
+	    "between steps: the one begun last");
+	is_int(last->duration_ms, n < STEPS_MAX ? 70 : 20, "its time");
+	ok(n == STEPS_MAX || steps.list[n - 1].ok, "which stays as it ended");
+	steps_clear(&steps);
+}
+
 static void
 test_outcome(void)
 {
@@ -355,6 +385,8 @@ test_outcome(void)
 	    ERR_RUN_CANCELED, "queue");
 	check_lost(INTENT_TIMEOUT, ERR_WORKER_LOST, true, RUN_FAILED,
 	    ERR_RUN_TIMEOUT, "start");
+	check_between(2, 3);
+	check_between(STEPS_MAX, STEPS_MAX);
 	outcome_decide(&f, true, &steps, 0, &o);
 	is_int(o.status, RUN_CANCELED, "an intent comes before a good end");
 	steps_clear(&steps);
