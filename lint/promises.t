@@ -18,6 +18,8 @@ my %runs;
 for my $path (glob "$src/*/local.mk $src/t/*/local.mk") {
 	my $text = slurp($path);
 	$text =~ s/\\\n//g;
+	my %list = $text =~ /^(\w+_TESTS) = (.*)/mg;
+	$text =~ s/^TESTS \+= \$\((\w+)\)/TESTS += $list{$1}/mg;
 	while ($text =~ /^\s*TESTS \+= (.*)/mg) {
 		$runs{$_} = 1 for split ' ', $1;
 	}

@@ -31,12 +31,8 @@ check_PROGRAMS += t/scenario/exampleworker
 t_scenario_exampleworker_SOURCES = \
 	t/scenario/exampleworker.c \
 	$(workerd_workerd_SOURCES)
-t_scenario_exampleworker_LDADD = workerd/libworkerd.a page/libpage.a \
-	cdp/libcdp.a ipc/libipc.a json/libjson.a model/libmodel.a \
-	$(CONFINE_LIBS) common/libcommon.a \
-	$(LUA_LIBS) $(NETTLE_LIBS) $(EVENT_LIBS) \
-	$(MSGPACK_LIBS) $(PCRE2_LIBS) $(BSD_LIBS)
-t_scenario_exampleworker_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)
+t_scenario_exampleworker_LDADD = workerd/libworkerd.a $(WORKER_LIBS)
+t_scenario_exampleworker_CPPFLAGS = $(workerd_workerd_CPPFLAGS)
 dist_check_SCRIPTS += t/scenario/example.t
 TESTS += t/scenario/example.t
 

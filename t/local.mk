@@ -7,7 +7,7 @@ EXTRA_DIST += t/lib/BrowserTask/Beside.pm t/lib/BrowserTask/Oracle.pm \
 	t/lib/BrowserTask/Size.pm \
 	t/lib/BrowserTask/Trap.pm \
 	t/lib/timed
-dist_check_SCRIPTS += \
+SYSTEM_TESTS = \
 	t/regress/0001-refusals-say-how.t \
 	t/regress/0002-step-in-flight.t \
 	t/regress/0003-clock-of-a-run.t \
@@ -15,8 +15,8 @@ dist_check_SCRIPTS += \
 	t/regress/0005-room-for-the-admin.t \
 	t/regress/0006-list-while-runs-expire.t \
 	t/regress/0007-adapter-forgets-secrets.t \
-	t/regress/0009-large-result-keeps-tab.t \
 	t/regress/0008-dies-stopped.t \
+	t/regress/0009-large-result-keeps-tab.t \
 	t/regress/0010-too-few-descriptors.t \
 	t/regress/0011-backup-after-fsck.t \
 	t/regress/0012-canceled-between-steps.t \
@@ -34,10 +34,10 @@ dist_check_SCRIPTS += \
 	t/scenario/egress_pages.t \
 	t/scenario/faults.t \
 	t/scenario/faults_socket.t \
-	t/scenario/journal.t \
-	t/scenario/hostile.t \
 	t/scenario/handover.t \
+	t/scenario/hostile.t \
 	t/scenario/inspections.t \
+	t/scenario/journal.t \
 	t/scenario/keys.t \
 	t/scenario/killed_adapters.t \
 	t/scenario/life.t \
@@ -46,65 +46,19 @@ dist_check_SCRIPTS += \
 	t/scenario/points.t \
 	t/scenario/poison.t \
 	t/scenario/retention.t \
+	t/scenario/secrets.t \
 	t/scenario/serving.t \
-	t/scenario/taskresult.t \
-	t/scenario/spares.t \
 	t/scenario/sessions.t \
 	t/scenario/sharing.t \
 	t/scenario/soak.t \
-	t/scenario/undrawn.t \
-	t/scenario/time.t \
-	t/scenario/visibility.t \
-	t/scenario/wedged.t
-TESTS += \
-	t/regress/0001-refusals-say-how.t \
-	t/regress/0002-step-in-flight.t \
-	t/regress/0003-clock-of-a-run.t \
-	t/regress/0004-items-have-all-fields.t \
-	t/regress/0005-room-for-the-admin.t \
-	t/regress/0006-list-while-runs-expire.t \
-	t/regress/0007-adapter-forgets-secrets.t \
-	t/regress/0009-large-result-keeps-tab.t \
-	t/regress/0008-dies-stopped.t \
-	t/regress/0010-too-few-descriptors.t \
-	t/regress/0011-backup-after-fsck.t \
-	t/regress/0012-canceled-between-steps.t \
-	t/scenario/adopt.t \
-	t/scenario/audit.t \
-	t/scenario/badinput.t \
-	t/scenario/badpages.t \
-	t/scenario/bounded.t \
-	t/scenario/clicks.t \
-	t/scenario/codes.t \
-	t/scenario/contract.t \
-	t/scenario/crash.t \
-	t/scenario/durable.t \
-	t/scenario/egress_lost.t \
-	t/scenario/egress_pages.t \
-	t/scenario/faults.t \
-	t/scenario/faults_socket.t \
-	t/scenario/journal.t \
-	t/scenario/hostile.t \
-	t/scenario/handover.t \
-	t/scenario/inspections.t \
-	t/scenario/keys.t \
-	t/scenario/killed_adapters.t \
-	t/scenario/life.t \
-	t/scenario/mcp_sdk.t \
-	t/scenario/pages.t \
-	t/scenario/points.t \
-	t/scenario/poison.t \
-	t/scenario/retention.t \
-	t/scenario/serving.t \
-	t/scenario/taskresult.t \
 	t/scenario/spares.t \
-	t/scenario/sessions.t \
-	t/scenario/sharing.t \
-	t/scenario/soak.t \
-	t/scenario/undrawn.t \
+	t/scenario/taskresult.t \
 	t/scenario/time.t \
+	t/scenario/undrawn.t \
 	t/scenario/visibility.t \
 	t/scenario/wedged.t
+dist_check_SCRIPTS += $(SYSTEM_TESTS)
+TESTS += $(SYSTEM_TESTS)
 
 # For audit.t: changes the log of a store that nobody has open.
 check_PROGRAMS += t/scenario/audittamper
@@ -112,28 +66,42 @@ t_scenario_audittamper_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS)
 t_scenario_audittamper_SOURCES = t/scenario/audittamper.c
 t_scenario_audittamper_LDADD = $(STORAGE_TEST_LIBS)
 
-# For sessions.t: a worker with templates of its own.
-check_PROGRAMS += t/scenario/keepworker
-t_scenario_keepworker_SOURCES = \
-	t/scenario/keepworker.c \
-	$(workerd_workerd_SOURCES)
-t_scenario_keepworker_LDADD = $(t_scenario_exampleworker_LDADD)
-t_scenario_keepworker_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)
-EXTRA_DIST += t/scenario/keeper.lua
-BUILT_SOURCES += t/scenario/keeper.lua.inc
-CLEANFILES += t/scenario/keeper.lua.inc
+# Workers that have templates of their own and no others: for clicks.t, for
+# sessions.t and for secrets.t.
+OWN_TEMPLATES = \
+	t/scenario/canary.lua \
+	t/scenario/clicker.lua \
+	t/scenario/keeper.lua
+$(OWN_TEMPLATES:.lua=.lua.inc): templates/embed.sh
+EXTRA_DIST += $(OWN_TEMPLATES)
+BUILT_SOURCES += $(OWN_TEMPLATES:.lua=.lua.inc) t/scenario/canary_kept.lua.inc
+CLEANFILES += $(OWN_TEMPLATES:.lua=.lua.inc) t/scenario/canary_kept.lua \
+	t/scenario/canary_kept.lua.inc
+t/scenario/canary_kept.lua: t/scenario/canary.lua
+	$(AM_V_GEN)$(MKDIR_P) t/scenario && \
+	    sed 's/id = "canary",/id = "canary_kept", keepsSession = true,/' \
+	    $(srcdir)/t/scenario/canary.lua >$@.tmp && mv $@.tmp $@
 
-# For clicks.t: a worker that only clicks.
 check_PROGRAMS += t/scenario/clickworker
 t_scenario_clickworker_SOURCES = \
 	t/scenario/clickworker.c \
 	$(workerd_workerd_SOURCES)
-t_scenario_clickworker_LDADD = $(t_scenario_exampleworker_LDADD)
-t_scenario_clickworker_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)
-t/scenario/clicker.lua.inc: templates/embed.sh
-EXTRA_DIST += t/scenario/clicker.lua
-BUILT_SOURCES += t/scenario/clicker.lua.inc
-CLEANFILES += t/scenario/clicker.lua.inc
+t_scenario_clickworker_LDADD = workerd/libworkerd.a $(WORKER_LIBS)
+t_scenario_clickworker_CPPFLAGS = $(workerd_workerd_CPPFLAGS)
+
+check_PROGRAMS += t/scenario/keepworker
+t_scenario_keepworker_SOURCES = \
+	t/scenario/keepworker.c \
+	$(workerd_workerd_SOURCES)
+t_scenario_keepworker_LDADD = workerd/libworkerd.a $(WORKER_LIBS)
+t_scenario_keepworker_CPPFLAGS = $(workerd_workerd_CPPFLAGS)
+
+check_PROGRAMS += t/scenario/secretworker
+t_scenario_secretworker_SOURCES = \
+	t/scenario/secretworker.c \
+	$(workerd_workerd_SOURCES)
+t_scenario_secretworker_LDADD = workerd/libworkerd.a $(WORKER_LIBS)
+t_scenario_secretworker_CPPFLAGS = $(workerd_workerd_CPPFLAGS)
 
 # What begins when tests run beside each other, and what then runs alone, since
 # it holds something to less than a second, or two.
@@ -173,26 +141,3 @@ mcp-clients: $(MCP_CLIENTS)
 		test $$f -ef $(srcdir)/$$f || cp $(srcdir)/$$f $$f; done
 	@cd t/mcp && $(NPM) ci --ignore-scripts --no-audit --no-fund
 .PHONY: mcp-clients
-
-# A worker that has templates for secrets.t and no others.
-check_PROGRAMS += t/scenario/secretworker
-t_scenario_secretworker_SOURCES = \
-	t/scenario/secretworker.c \
-	$(workerd_workerd_SOURCES)
-t_scenario_secretworker_LDADD = workerd/libworkerd.a page/libpage.a \
-	cdp/libcdp.a ipc/libipc.a json/libjson.a model/libmodel.a \
-	$(CONFINE_LIBS) common/libcommon.a \
-	$(LUA_LIBS) $(NETTLE_LIBS) $(EVENT_LIBS) \
-	$(MSGPACK_LIBS) $(PCRE2_LIBS) $(BSD_LIBS)
-t_scenario_secretworker_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)
-t/scenario/canary.lua.inc: templates/embed.sh
-t/scenario/canary_kept.lua: t/scenario/canary.lua
-	$(AM_V_GEN)$(MKDIR_P) t/scenario && \
-	    sed 's/id = "canary",/id = "canary_kept", keepsSession = true,/' \
-	    $(srcdir)/t/scenario/canary.lua >$@.tmp && mv $@.tmp $@
-BUILT_SOURCES += t/scenario/canary.lua.inc t/scenario/canary_kept.lua.inc
-CLEANFILES += t/scenario/canary.lua.inc t/scenario/canary_kept.lua \
-	t/scenario/canary_kept.lua.inc
-EXTRA_DIST += t/scenario/canary.lua
-dist_check_SCRIPTS += t/scenario/secrets.t
-TESTS += t/scenario/secrets.t

@@ -63,7 +63,10 @@ workerd_workerd_SOURCES = \
 	workerd/worker.h \
 	workerd/workerd.c
 workerd_workerd_LDADD = workerd/libworkerd.a templates/libtemplates.a \
-	page/libpage.a cdp/libcdp.a ipc/libipc.a json/libjson.a \
+	$(WORKER_LIBS)
+
+# Of all workers, those of tests that have other templates, too.
+WORKER_LIBS = page/libpage.a cdp/libcdp.a ipc/libipc.a json/libjson.a \
 	model/libmodel.a $(CONFINE_LIBS) common/libcommon.a \
 	$(LUA_LIBS) $(NETTLE_LIBS) $(EVENT_LIBS) $(MSGPACK_LIBS) $(PCRE2_LIBS) $(BSD_LIBS)
 
