@@ -103,9 +103,21 @@ conn_bound(struct conn *c)
 		conn_ask(c);
 }
 
+/*
+ * The browser has closed its end, reset it, or sent what is for the site.
+ * libevent tells of a reset as readable and never as closed: who waits for the
+ * latter alone would make the loop spin.
+ */
 static void
-on_closed(evutil_socket_t fd, short what, void *arg)
+on_stirred(evutil_socket_t fd, short what, void *arg)
 {
+	int error = 0;
+	socklen_t len = sizeof(error);
+
+	if ((what & EV_CLOSED) == 0 &&
+	    getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) == 0 &&
+	    error == 0)
+		return;
 	conn_drop(arg);
 }
 
@@ -116,7 +128,8 @@ conn_requested(struct conn *c)
 	struct event_base *base = conn_egress(c)->base;
 
 	event_free(c->io);
-	c->io = event_new(base, c->fd, EV_CLOSED | EV_PERSIST, on_closed, c);
+	c->io = event_new(base, c->fd, EV_READ | EV_CLOSED | EV_ET | EV_PERSIST,
+	    on_stirred, c);
 	if (c->io == NULL || event_add(c->io, NULL) == -1) {
 		conn_drop(c);
 		return;

@@ -20,6 +20,7 @@ SYSTEM_TESTS = \
 	t/regress/0010-too-few-descriptors.t \
 	t/regress/0011-backup-after-fsck.t \
 	t/regress/0012-canceled-between-steps.t \
+	t/regress/0013-reset-before-reply.t \
 	t/scenario/adopt.t \
 	t/scenario/audit.t \
 	t/scenario/badinput.t \
