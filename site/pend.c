@@ -7,6 +7,7 @@
 #include <sys/queue.h>
 
 #include <stdlib.h>
+#include <sys/socket.h>
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
@@ -80,11 +81,25 @@ pend_on_free(struct evhttp_connection *conn, void *arg)
 		evhttp_request_free(req);
 }
 
+/*
+ * libevent tells of a reset as readable and never as closed, so both are waited
+ * for; what is readable otherwise is the next request, which has time.
+ */
 static void
 pend_on_closed(evutil_socket_t fd, short what, void *arg)
 {
 	struct pend *p = arg;
+	int error = 0;
+	socklen_t len = sizeof(error);
 
+	if ((what & EV_CLOSED) == 0 &&
+	    getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) == 0 &&
+	    error == 0) {
+		event_assign(
+		    p->closed, p->list->base, fd, EV_CLOSED, pend_on_closed, p);
+		event_add(p->closed, NULL);
+		return;
+	}
 	evhttp_connection_free(evhttp_request_get_connection(p->req));
 }
 
@@ -109,8 +124,8 @@ pend_watch(struct pend *p, struct evhttp_connection *conn, int ms)
 	struct bufferevent *bev = evhttp_connection_get_bufferevent(conn);
 	struct timeval tv = { ms / 1000, ms % 1000 * 1000 };
 
-	p->closed = event_new(p->list->base, bufferevent_getfd(bev), EV_CLOSED,
-	    pend_on_closed, p);
+	p->closed = event_new(p->list->base, bufferevent_getfd(bev),
+	    EV_READ | EV_CLOSED, pend_on_closed, p);
 	if (p->closed == NULL || event_add(p->closed, NULL) != 0)
 		return -1;
 	if (ms == PEND_NEVER)

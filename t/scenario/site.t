@@ -263,11 +263,16 @@ subtest 'a client that leaves frees its place' => sub {
 	my @answered = IO::Select->new(@socks)->can_read(10);
 	is(scalar @answered, 1, 'one more than the limit is turned away');
 	is(status_of($answered[0]), 503, 'with a 503');
-	my ($leaver) = grep { $_ != $answered[0] } @socks;
-	close $leaver;
-	get('/_log');
-	my $next = raw_request('/hold/next');
-	ok(silent_for($next, 0.2), 'the free place is taken');
+	my @leavers = grep { $_ != $answered[0] } @socks;
+	my @next;
+	$leavers[1]->sockopt(SO_LINGER, pack('ii', 1, 0));
+	for my $n (0, 1) {
+		close $leavers[$n];
+		get('/_log');
+		push @next, raw_request("/hold/next-$n");
+		ok(silent_for($next[$n], 0.2), 'the free place is taken'
+			. ($n ? ', also of one that resets' : ''));
+	}
 };
 
 subtest 'clients that leave in the middle' => sub {
