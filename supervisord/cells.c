@@ -10,6 +10,7 @@
 
 #include "common/fdio.h"
 #include "common/log.h"
+#include "common/panic.h"
 #include "supervisord/adopt.h"
 #include "supervisord/celllog.h"
 #include "supervisord/cells.h"
@@ -18,12 +19,6 @@
 #include "supervisord/spares.h"
 #include "supervisord/sup.h"
 #include "supervisord/worker_int.h"
-
-struct cell_closer {
-	struct cell_closer *next;
-	void (*done)(void *arg);
-	void *arg;
-};
 
 bool
 cell_lives(const struct cell *c)
@@ -55,12 +50,7 @@ static void
 cell_free(struct cell **cell)
 {
 	struct cell *c = *cell;
-	struct cell_closer *closer;
 
-	while ((closer = c->closers) != NULL) {
-		c->closers = closer->next;
-		free(closer);
-	}
 	celllog_free(&c->log);
 	cell_drop_offer(c);
 	free(c);
@@ -196,19 +186,6 @@ cell_on_worker_exited(void *ctx, int status)
 }
 
 static void
-cells_tell_closers(struct cell *c)
-{
-	struct cell_closer *closer;
-
-	while ((closer = c->closers) != NULL) {
-		c->closers = closer->next;
-		if (closer->done != NULL)
-			closer->done(closer->arg);
-		free(closer);
-	}
-}
-
-static void
 cell_on_reaped(void *ctx, const struct launch_reaped *r)
 {
 	struct cell *c = ctx;
@@ -240,7 +217,8 @@ cell_on_reaped(void *ctx, const struct launch_reaped *r)
 	}
 	if (gone && t->gone != NULL)
 		t->gone(t->sup, &c->session);
-	cells_tell_closers(c);
+	if (c->on_closed != NULL)
+		c->on_closed(c->on_closed_arg);
 	cell_free(&c);
 	cells_next(t);
 	spares_pump(t->sup);
@@ -418,31 +396,27 @@ cells_idle(const struct sup *sup)
 	return n;
 }
 
-bool
+void
 cells_close(struct sup *sup, const struct ulid *session,
     void (*done)(void *arg), void *arg)
 {
 	struct cell *c = cells_find(sup->cells, session);
-	struct cell_closer *closer;
 
 	if (c == NULL) {
 		if (done != NULL)
 			done(arg);
-		return true;
+		return;
 	}
-	closer = calloc(1, sizeof(*closer));
-	if (closer == NULL)
-		return false;
 	c->closed = true;
-	closer->done = done;
-	closer->arg = arg;
-	closer->next = c->closers;
-	c->closers = closer;
+	if (done != NULL) {
+		ASSERT(c->on_closed == NULL);
+		c->on_closed = done;
+		c->on_closed_arg = arg;
+	}
 	if (c->worker != NULL)
 		worker_kill(
 		    c->worker, ERR_WORKER_LOST, "its session is closed");
 	cell_kill(c);
-	return true;
 }
 
 void

@@ -42,10 +42,10 @@ bool cells_living(struct sup *, const struct ulid *session);
 size_t cells_idle(const struct sup *);
 /*
  * Ends the cell of that session, and its worker with it. done is called when
- * nothing of it is left: at once, when none lives. It may be NULL. False when
- * memory ran out: then nothing is done.
+ * nothing of it is left: at once, when none lives. It may be NULL. There is one
+ * who waits for that at a time.
  */
-bool cells_close(struct sup *, const struct ulid *session,
+void cells_close(struct sup *, const struct ulid *session,
     void (*done)(void *arg), void *arg);
 /*
  * Who is told when the cell of a session has ended while it had no worker and

@@ -167,8 +167,7 @@ use_close(struct session_use *u)
 	u->closing = true;
 	evtimer_del(u->idle);
 	use_hold(u);
-	if (!cells_close(u->sup, &u->id, use_closed, u))
-		use_closed(u);
+	cells_close(u->sup, &u->id, use_closed, u);
 }
 
 static void

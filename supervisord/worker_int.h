@@ -10,7 +10,6 @@
 #include "launch/launch.h"
 #include "supervisord/worker.h"
 
-struct cell_closer;
 struct celllog;
 struct event;
 
@@ -78,7 +77,8 @@ struct cell {
 	bool browser_gone;             /* no worker can follow */
 	bool doomed;                   /* KILL ordered */
 	bool closed;                   /* somebody asked for its end */
-	struct cell_closer *closers;
+	void (*on_closed)(void *arg);  /* of cells_close(), or NULL */
+	void *on_closed_arg;
 };
 
 TAILQ_HEAD(cell_list, cell);
