@@ -78,7 +78,8 @@ put_end(struct buf *b, size_t start, bool good, const struct msg_row *row,
     char reason[IPC_REASON_MAX])
 {
 	if (good && (b->failed || b->len - start > row->max_bytes))
-		good = say(reason, row, "the message is too long", "");
+		good = say(reason, row,
+		    b->starved ? "no memory" : "the message is too long", "");
 	if (!good)
 		b->len = start;
 	return good;
