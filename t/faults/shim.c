@@ -1,7 +1,8 @@
 /*
  * shim: linked into copies of the programs, t/faults/PROGRAM, where it refuses
  * the n-th call of one kind, once or from then on, as an exhausted machine
- * would. Not preloaded, since a compartment shows no library but the system's;
+ * would; or the n-th of the places that such calls are made from, each being a
+ * whole stack of calls. Not preloaded, since a compartment shows no library but the system's;
  * a function of the program is found before those of the C library all the
  * same, by other libraries, too.
  *
@@ -14,7 +15,6 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <execinfo.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -30,6 +30,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #include "t/faults/shim.h"
 
@@ -81,20 +82,74 @@ fault_control(void)
 	return control;
 }
 
+struct stack {
+	uintptr_t at[TRACE_DEPTH];
+	int depth;
+};
+
+static _Unwind_Reason_Code
+stack_step(struct _Unwind_Context *context, void *arg)
+{
+	struct stack *s = arg;
+
+	if (s->depth == TRACE_DEPTH)
+		return _URC_END_OF_STACK;
+	s->at[s->depth++] = _Unwind_GetIP(context);
+	return _URC_NO_REASON;
+}
+
 static void
 say(enum fault kind, uint64_t n)
 {
 	char line[1024];
-	void *at[TRACE_DEPTH];
-	int len, depth = control->trace ? backtrace(at, TRACE_DEPTH) : 0;
+	struct stack s = { .depth = 0 };
+	int len;
 
+	if (control->trace)
+		_Unwind_Backtrace(stack_step, &s);
 	len = snprintf(line, sizeof(line), "<4>refused: %s %llu",
 	    kinds[kind].name, (unsigned long long)n);
-	for (int i = 2; i < depth && len < (int)sizeof(line) - 32; i++)
+	for (int i = 2; i < s.depth && len < (int)sizeof(line) - 32; i++)
 		len += snprintf(line + len, sizeof(line) - (size_t)len, " %lx",
-		    (unsigned long)((char *)at[i] - __executable_start));
+		    (unsigned long)(s.at[i] - (uintptr_t)__executable_start));
 	line[len++] = '\n';
 	(void)REAL(syscall)(SYS_write, 2, line, (size_t)len);
+}
+
+/* Whether none was made from here before. */
+static bool
+site_is_new(struct control *c)
+{
+	struct stack s = { .depth = 0 };
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	_Unwind_Backtrace(stack_step, &s);
+	for (int i = 0; i < s.depth; i++)
+		hash = (hash ^ s.at[i]) * UINT64_C(0x100000001b3);
+	hash |= 1;
+	for (size_t i = 0; i < FAULT_SITES; i++) {
+		uint64_t *site = &c->sites[(hash / 2 + i) % FAULT_SITES];
+
+		if (*site == hash)
+			return false;
+		if (*site != 0)
+			continue;
+		*site = hash;
+		return true;
+	}
+	return false;
+}
+
+/* Whether it is this call's turn; counts it. */
+static bool
+is_due(struct control *c, uint64_t nth)
+{
+	uint64_t n;
+
+	if (c->by_site && !site_is_new(c))
+		return c->for_ever && c->refused > 0;
+	n = __atomic_add_fetch(&c->seen, 1, __ATOMIC_RELAXED);
+	return n == nth || (n > nth && c->for_ever);
 }
 
 /* Whether this call is refused; errno says why, then. */
@@ -102,26 +157,27 @@ static bool
 refused(enum fault kind)
 {
 	struct control *c = control;
-	uint64_t n, nth = __atomic_load_n(&c->nth, __ATOMIC_RELAXED);
+	uint64_t nth = __atomic_load_n(&c->nth, __ATOMIC_RELAXED);
 	static bool within;
+	bool due;
 
 	if (nth == 0 || c->kind != (uint32_t)kind || within)
 		return false;
-	n = __atomic_add_fetch(&c->seen, 1, __ATOMIC_RELAXED);
-	if (n < nth || (n > nth && !c->for_ever))
-		return false;
-	within = true; /* what say() calls */
-	if (__atomic_fetch_add(&c->refused, 1, __ATOMIC_RELAXED) == 0)
-		say(kind, n);
+	within = true; /* what is called from here */
+	due = is_due(c, nth);
+	if (due && __atomic_fetch_add(&c->refused, 1, __ATOMIC_RELAXED) == 0)
+		say(kind, c->seen);
 	within = false;
-	errno = kinds[kind].error;
-	return true;
+	if (due)
+		errno = kinds[kind].error;
+	return due;
 }
 
 static void __attribute__((constructor)) find_control(void)
 {
 	char path[PATH_BYTES];
-	void *map, *at[2];
+	struct stack s = { .depth = 0 };
+	void *map;
 	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 16);
 	int fd;
 
@@ -136,8 +192,7 @@ static void __attribute__((constructor)) find_control(void)
 				control = map;
 		}
 	}
-	if (control->trace)
-		(void)backtrace(at, 2); /* loads what it needs */
+	_Unwind_Backtrace(stack_step, &s); /* no filter forbids the first one */
 }
 
 /* Memory. */

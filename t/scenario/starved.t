@@ -3,17 +3,21 @@
 # program is refused, once or from then on, while clients submit, cancel, list
 # and read. Every answer is a success or an error with its code; what was
 # acknowledged stays so and ends; when the machine has recovered so has the
-# service, without help. At full size every n is tried until there is no n-th
-# call; else some, drawn by SEED. FAULT=PATTERN repeats those whose name it fits,
-# such as supervisord/malloc/once, from the FROM-th call to the TO-th.
+# service, without help. Some n are drawn by SEED. At full size so are more, of
+# each kind, and before that the first call from each place is refused, until
+# there is no n-th place; a place is a call with all that called it.
+# FAULT=PATTERN repeats those whose name it fits, such as
+# supervisord/malloc/once, from the FROM-th place to the TO-th, or with CALLS=1
+# from the FROM-th call.
 use strict;
 use warnings;
+use BrowserTask::Beside;
 use BrowserTask::Harness;
-use BrowserTask::Mcp;
 use BrowserTask::Scenario;
-use BrowserTask::Size qw(seeded sized);
+use BrowserTask::Size qw(figure seeded sized);
 use BrowserTask::Starved;
 use Digest::SHA qw(sha256_hex);
+use File::Temp ();
 use Test::More;
 $| = 1;
 use Time::HiRes qw(time);
@@ -28,9 +32,13 @@ use constant {
 
 my $build = $ENV{builddir} // die "builddir is not set\n";
 seeded();
-my $few = sized('refusals for each program, 0: all', 4, 0);
-my $full = $few == 0;
-my $site = BrowserTask::Scenario::Site->new;
+my $full = sized('the first call from each place refused, 1: yes', 0, 1);
+my $few = sized('calls drawn for each program', 4, 0);
+my $more = sized('calls drawn of each kind, once and for ever', 0, 6);
+my $part = defined $ENV{BESIDE};
+my $temp = $part ? undef : File::Temp->new;
+my $tally = $ENV{STARVED_TALLY} //= $temp->filename;    # what parts tried
+my $site;
 my $terminal = qr/^(?:succeeded|partial_success|failed|canceled)$/;
 my $true = $BrowserTask::Client::true;
 my $round = 0;
@@ -257,6 +265,17 @@ sub settle_next {
 	    if (($next // {})->{status} // '') ne 'succeeded';
 }
 
+# Says so, and has them end: the next round is not to find them.
+sub wrong_left {
+	my ($k) = @_;
+
+	wrong('left: ' . join ', ', map { substr $_->{cmd}, 0, 40 }
+		processes($k, 'cell|workerd|chromium'));
+	is($k->{i}->stop, 0, "$fault: stops");
+	$k->{c} = undef;
+	$k->{i}->start;
+}
+
 # What drive() left, once the machine has recovered.
 sub settle {
 	my ($k, $late, $hello) = @_;
@@ -304,80 +323,87 @@ sub settle {
 		must($k, 'session.close', { sessionId => $_->{sessionId},
 			force => $true });
 	}
-	wait_until(60, sub { !processes($k, 'cell|workerd') }) or wrong('cells are left: ' . join ', ',
-		map { $_->{cmd} } tree($k->{i}{pid}));
+	wait_until(60, sub { !processes($k, 'cell|workerd') })
+	    or wrong_left($k);
 	return $profile;
 }
 
 # One round; true when a call was refused in it.
 sub try_n {
-	my ($name, $try, $kind, $how, $n) = @_;
+	my ($name, $try, $kind, $how, $n, $by_site) = @_;
 	my $began = time;
 
-	$fault = "$name/$kind/$how/$n";
-	my $touched = $try->($kind, $n, $how eq 'ever');
+	$fault = "$name/$kind/$how/" . ($by_site ? 'place ' : '') . $n;
+	my $touched = $try->($kind, $n, $how eq 'ever', $by_site);
 	note sprintf '%s: %.1f s%s', $fault, time - $began,
 	    $touched ? '' : ', untouched';
 	return $touched;
 }
 
-# Calls $try with kind, n and whether for ever: some drawn, or each n of each
-# kind until the n-th call is not made any more. $calls says about how many
-# calls of each kind a round makes that are worth drawing.
-sub try_all {
-	my ($name, $calls, $has, $try) = @_;
+# Calls some drawn times $try with kind, n, whether for ever and whether by
+# place. $calls says about how many calls of each kind a round makes.
+sub try_some {
+	my ($name, $calls, $try) = @_;
 	my @drawn = grep { $calls->{$_} } kinds();
-	my $wrong = grep { !$_ } Test::More->builder->summary;
-	my $tried = 0;
 
-	my $all = $full || defined $ENV{FAULT};
-	for (1 .. ($all ? 0 : $few)) {
+	for (1 .. $few) {
 		my $kind = $drawn[ rand @drawn ];
 		try_n($name, $try, $kind, rand() < 0.5 ? 'once' : 'ever',
 			1 + int rand $calls->{$kind});
-		$tried++;
 	}
-	for my $pair ($all ? map { ("$_/once", "$_/ever") }
-		grep { $has->($_) } kinds() : ()) {
-		next if defined $ENV{FAULT}
-		    && "$name/$pair" !~ /^$ENV{FAULT}/;
-		my ($untouched, $touched) = (0, 0);
-		for (my $n = $ENV{FROM} // 1; $untouched < UNTOUCHED
-		    && $n <= ($ENV{TO} // 1 << 30); $n += $ENV{STEP} // 1) {
-			$untouched = try_n($name, $try, split(m{/}, $pair), $n)
-			    ? 0 : $untouched + 1;
-			$touched++ if !$untouched;
-			$tried++;
-		}
-		note "$name/$pair: $touched refusals";
-	}
-	is(scalar(grep { !$_ } Test::More->builder->summary), $wrong,
-		"$name: $tried refusals");
 }
 
-# The programs and about how many calls of each kind a round makes, for drawing
-# some. supervisord and the launcher are tried with what looks at no page.
+# With each place that calls of one kind are made from, until there is no such
+# place any more; then with some calls from anywhere. A kind that is not in
+# $calls is none that the program makes.
+sub try_all {
+	my ($name, $calls, $kind, $how, $try) = @_;
+	my ($untouched, $places, $drawn) = (0, 0, 0);
+
+	if (!$calls->{$kind}) {
+		wrong('such a call is made')
+		    if try_n($name, $try, $kind, $how, 1, 1);
+		return;
+	}
+	for (my $n = $ENV{FROM} // 1; $untouched < UNTOUCHED
+	    && $n <= ($ENV{TO} // 1 << 30); $n += $ENV{STEP} // 1) {
+		$untouched = try_n($name, $try, $kind, $how, $n, !$ENV{CALLS})
+		    ? 0 : $untouched + 1;
+		$places++ if !$untouched;
+	}
+	for (1 .. (defined $ENV{FROM} ? 0 : $more)) {
+		$drawn++ if try_n($name, $try, $kind, $how,
+			1 + int rand $calls->{$kind});
+	}
+	cmp_ok($places, '>', 0, "$name/$kind/$how: $places places, $drawn calls");
+	open(my $fh, '>>', $tally) or die "$tally: $!\n";
+	print $fh "$name $places $drawn\n";
+	close $fh;
+}
+
+# The programs and about how many calls of each kind a round makes; those that
+# are not here it does not make. supervisord and the launcher are tried with
+# what looks at no page.
 my %calls = (
 	supervisord => { malloc => 1500, open => 12, write => 40, sync => 30,
-		rename => 4, epoll => 40, accept => 2, send => 60, mmap => 4,
-		socket => 2, mkdir => 1, truncate => 4 },
-	browsertaskd => { malloc => 60, open => 60, write => 12, epoll => 30,
-		send => 40, socket => 20, clone => 3, dup => 20, mkdir => 10,
-		mmap => 2, rename => 1 },
-	cell => { malloc => 20, open => 20, send => 5, socket => 4, clone => 2,
+		rename => 4, epoll => 40, accept => 2, send => 60, mkdir => 1,
+		truncate => 4 },
+	browsertaskd => { malloc => 10, open => 60, epoll => 12, send => 25,
+		socket => 20, clone => 3, dup => 20, mkdir => 14 },
+	cell => { malloc => 80, open => 20, send => 5, socket => 1, clone => 2,
 		dup => 10, mmap => 2 },
-	workerd => { malloc => 4000, send => 40, epoll => 10, mmap => 2 },
-	egressd => { malloc => 200, open => 4, socket => 6, accept => 4,
-		epoll => 20, send => 6 },
+	workerd => { malloc => 4000, send => 40, epoll => 10, socket => 2 },
+	egressd => { malloc => 60, socket => 6, accept => 4, epoll => 20,
+		send => 12 },
 );
 
 sub try_service {
-	my ($program, $k, $kind, $n, $ever) = @_;
+	my ($program, $k, $kind, $n, $ever, $by_site) = @_;
 	my $i = $k->{i};
 	my $from = length $i->log;
 
 	@$k{qw(program ever from)} = ($program, $ever, $from);
-	wait_until(60, sub { $program->arm($kind, $n, $ever) })
+	wait_until(60, sub { $program->arm($kind, $n, $ever, $by_site) })
 	    or return wrong("$program->{path} cannot be changed");
 	my @late = drive($k);
 	wait_until(60, sub { defined(($program->disarm)[0]) })
@@ -393,11 +419,14 @@ sub try_service {
 		$k->{c} = undef;
 		$i->start;
 	}
-	return scalar $log =~ /refused: /;
+	# What a cell says that does not come up, nobody reads.
+	return $log =~ /refused: /
+	    || $program->{inside} && $log =~ /reaped: spawn failed/;
 }
 
+# With kind and how only these.
 sub test_service {
-	my ($name, $real) = @_;
+	my ($name, $real, $kind, $how) = @_;
 	my $program = BrowserTask::Starved->new($name);
 	my $i = $instance = BrowserTask::Harness->new(programs => {
 		$real ? () : (workerd => "$build/t/scenario/scripted"),
@@ -406,31 +435,63 @@ sub test_service {
 		$real ? () : (browser => "$build/t/launch/fake-headless-shell"),
 		settings => [ 'maxConcurrentRuns=3' ])->start;
 	my $k = connection($i);
+	my $calls = $calls{$name};
 
+	$site = BrowserTask::Scenario::Site->new if $real;
 	@$k{qw(patience drive next)} = $real
 	    ? (PAGE_PATIENCE_S, \&drive_pages, [ 'batch_extract_pages',
 		{ urls => [ $site->url('/corpus/3') ] } ])
 	    : (PATIENCE_S, \&drive_runs, [ 'scripted', { do => [ 'item', 'art' ] } ]);
+	srand($ENV{SEED} + unpack '%32C*', join '/', $name, $kind // ());
 	$fault = "$name/nothing";
 	settle($k, drive($k));
-	delete $calls{$name}{$_} for grep { !$program->has($_) } kinds();
-	try_all($name, $calls{$name}, sub { return $program->has($_[0]) },
-		sub { return try_service($program, $k, @_) });
+	delete $calls->{$_} for grep { !$program->has($_) } kinds();
+	my $try = sub { return try_service($program, $k, @_) };
+	$kind ? try_all($name, $calls, $kind, $how, $try)
+	    : try_some($name, $calls, $try);
 	is($i->stop, 0, "$name: stops");
-	is(left(60, $site->{pid}), '', "$name: no process is left");
+	is(left(60, $real ? $site->{pid} : ()), '', "$name: no process is left");
+	$site->stop if $real;
 }
 
-my @tests = (
-	[ 'supervisord' ],
-	[ 'browsertaskd' ],
-	[ 'cell' ],
-	[ 'egressd', 1 ],
-	[ 'workerd', 1 ],
-);
-for my $test (@tests) {
-	my ($name, @more) = @$test;
-	next if $ENV{FAULT} && $ENV{FAULT} !~ m{^$name\b};
-	subtest $name => sub { test_service($name, @more) };
+# All that has to be tried of one kind before the next kind: most calls are of
+# the first.
+sub sweeps {
+	my %real = (egressd => 1, workerd => 1);
+	my @parts;
+
+	if (!$full && !defined $ENV{FAULT}) {
+		return map { my $name = $_;
+			$name => sub { test_service($name, $real{$name}) }
+		} sort keys %calls;
+	}
+	for my $kind (kinds()) {
+		for my $name (sort keys %calls) {
+			next if !BrowserTask::Starved->new($name)->has($kind);
+			push @parts, map { my $how = $_; "$name/$kind/$how" =>
+				sub { test_service($name, $real{$name}, $kind,
+				    $how) } } qw(once ever);
+		}
+	}
+	return @parts;
 }
-$site->stop;
+
+sub total {
+	my %of;
+
+	open(my $fh, '<', $tally) or die "$tally: $!\n";
+	while (<$fh>) {
+		my ($name, $places, $drawn) = split;
+		$of{$name}[0] += $places;
+		$of{$name}[1] += $drawn;
+	}
+	figure('%s: refused at %d places and %d other calls', $_, @{ $of{$_} })
+	    for sort keys %of;
+}
+
+my @parts = sweeps();
+my @named = grep { $_ % 2 == 0
+	&& $parts[$_] =~ ($ENV{FAULT} ? qr/^$ENV{FAULT}/ : qr//) } 0 .. $#parts;
+beside(map { @parts[ $_, $_ + 1 ] } @named);
+total() if !$part;
 done_testing();

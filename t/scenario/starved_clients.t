@@ -2,25 +2,28 @@
 # browsertaskctl and browsertask-mcp on an exhausted machine: the n-th call of
 # one kind is refused, once or from then on. Each does its work, or says what is
 # wrong and ends; neither hangs or is ended by a signal, and a run that was
-# reported is there. At full size every n is tried; else some, drawn by SEED.
-# FAULT=PATTERN repeats those whose name it fits, such as ctl/show/malloc/once.
+# reported is there. Some n are drawn by SEED. At full size the first call from
+# each place is refused, as t/scenario/starved.t has it.
+# FAULT=PATTERN repeats those whose name it fits, such as ctl/show/malloc/once,
+# from the FROM-th place to the TO-th, or with CALLS=1 from the FROM-th call.
 use strict;
 use warnings;
 use BrowserTask::Harness;
 use BrowserTask::Mcp;
 use BrowserTask::Scenario;
-use BrowserTask::Size qw(seeded sized);
+use BrowserTask::Size qw(figure seeded sized);
 use BrowserTask::Starved;
 use Test::More;
 
 use constant {
 	ANSWER_S => 60,
-	UNTOUCHED => 2,    # so many without a refusal are the end
+	UNTOUCHED => 3,    # so many without a refusal are the end
 };
 
 my $build = $ENV{builddir} // die "builddir is not set\n";
 seeded();
-my $few = sized('refusals for each client, 0: all', 3, 0);
+my $full = sized('the first call from each place refused, 1: yes', 0, 1);
+my $few = sized('calls drawn for each client', 3, 0);
 my %about = (malloc => 400, open => 8, epoll => 6, socket => 4, write => 3,
 	send => 3, mmap => 2, dup => 2);
 my %program = map { $_ => BrowserTask::Starved->new($_) }
@@ -99,11 +102,11 @@ sub mcp {
 }
 
 sub try_n {
-	my ($name, $program, $try, $kind, $how, $n) = @_;
-	my $fault = "$name/$kind/$how/$n";
+	my ($name, $program, $try, $kind, $how, $n, $by_site) = @_;
+	my $fault = "$name/$kind/$how/" . ($by_site ? 'place ' : '') . $n;
 
 	@answers = ();
-	$program->arm($kind, $n, $how eq 'ever');
+	$program->arm($kind, $n, $how eq 'ever', $by_site);
 	$try->();
 	my (undef, $refused) = $program->disarm;
 	fail("$fault: $_") for @answers;
@@ -111,42 +114,56 @@ sub try_n {
 	return $refused;
 }
 
+# Each with the kinds of calls that it makes.
+my $talks = 'malloc open socket epoll send';
 my @clients = (
 	[ 'ctl/submit', 'browsertaskctl', sub {
 		ctl('submit', 'scripted', 'do=item', 'do=art')
-	} ],
-	[ 'ctl/show', 'browsertaskctl', sub { ctl('show', $run) } ],
-	[ 'ctl/runs', 'browsertaskctl', sub { ctl('runs') } ],
-	[ 'ctl/events', 'browsertaskctl', sub { ctl('events', $run) } ],
-	[ 'ctl/artifact', 'browsertaskctl', sub { ctl('artifact', 'get', $run) } ],
-	[ 'ctl/doctor', 'browsertaskctl', sub { ctl('doctor') } ],
-	[ 'mcp', 'browsertask-mcp', \&mcp ],
+	}, $talks ],
+	[ 'ctl/show', 'browsertaskctl', sub { ctl('show', $run) }, $talks ],
+	[ 'ctl/runs', 'browsertaskctl', sub { ctl('runs') }, $talks ],
+	[ 'ctl/events', 'browsertaskctl', sub { ctl('events', $run) }, $talks ],
+	[ 'ctl/artifact', 'browsertaskctl', sub { ctl('artifact', 'get', $run) },
+		$talks ],
+	[ 'ctl/doctor', 'browsertaskctl', sub { ctl('doctor') },
+		"$talks clone dup" ],
+	[ 'mcp', 'browsertask-mcp', \&mcp, 'malloc open socket mmap send' ],
 );
 
+# With each place of each kind, until there is no such place any more. A kind
+# that the client is not said to use it does not use.
 sub try_client {
-	my ($name, $program, $try) = @_;
-	my @kinds = grep { $about{$_} && $program->has($_) } kinds();
+	my ($name, $program, $try, $uses) = @_;
+	my $all = 0;
 
-	for my $pair (map { ("$_/once", "$_/ever") } @kinds) {
+	for my $pair (map { ("$_/once", "$_/ever") }
+		grep { $program->has($_) } kinds()) {
+		my ($kind, $how) = split m{/}, $pair;
+		my ($untouched, $places) = (0, 0);
+
 		next if defined $ENV{FAULT}
 		    && "$name/$pair" !~ /^$ENV{FAULT}/;
-		my $untouched = 0;
-		for (my $n = $ENV{FROM} // 1; $untouched < UNTOUCHED
+		for (my $n = $ENV{FROM} // 1;
+		    $untouched < ($uses =~ /\b$kind\b/ ? UNTOUCHED : 1)
 		    && $n <= ($ENV{TO} // 1 << 30);
 		    $n += $ENV{STEP} // 1) {
-			$untouched = try_n($name, $program, $try,
-				split(m{/}, $pair), $n) ? 0 : $untouched + 1;
+			$untouched = try_n($name, $program, $try, $kind, $how,
+				$n, !$ENV{CALLS}) ? 0 : $untouched + 1;
+			$places++ if !$untouched;
 		}
+		is($places > 0, scalar($uses =~ /\b$kind\b/),
+			"$name/$pair: $places places");
+		$all += $places;
 	}
+	figure('%s: refused at %d places', $name, $all);
 }
 
 for my $client (@clients) {
-	my ($name, $of, $try) = @$client;
+	my ($name, $of, $try, $uses) = @$client;
 	my $program = $program{$of};
 
-	if ($few == 0 || defined $ENV{FAULT}) {
-		try_client($name, $program, $try);
-		pass($name);
+	if ($full || defined $ENV{FAULT}) {
+		try_client($name, $program, $try, $uses);
 		next;
 	}
 	my @kinds = grep { $about{$_} && $program->has($_) } kinds();

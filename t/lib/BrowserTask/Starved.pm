@@ -6,8 +6,10 @@ package BrowserTask::Starved;
 #   my $s = BrowserTask::Starved->new('supervisord');
 #   $s->path             the copy, for `programs` of BrowserTask::Harness
 #   $s->has($kind)       false where a sanitizer has that call for itself
-#   $s->arm($kind, $nth, $for_ever)   from now on; false while one runs that
-#                        does not see it (a program in a compartment)
+#   $s->arm($kind, $nth, $for_ever, $by_site)   from now on; false while one runs
+#                        that does not see it (a program in a compartment).
+#                        $by_site: the $nth counts places, each with all that
+#                        called it, at the first call from there
 #   $s->disarm           nothing more is refused; returns (calls of the kind
 #                        since arm(), how many of them were refused), which is
 #                        (0, 0) for a program in a compartment: that only logs.
@@ -29,7 +31,9 @@ use File::Temp qw(tempdir);
 our @EXPORT = qw(kinds);
 
 use constant MARK => 'control of faults';
-use constant FORM => 'a24 L L L L Q Q Q';
+# struct control of shim.h
+use constant FORM => 'a24 L6 Q3 x32768';
+use constant BYTES => 24 + 6 * 4 + 3 * 8 + 32768;
 
 my $maker = $$;
 my @kinds;
@@ -86,23 +90,24 @@ sub file {
 }
 
 sub write_control {
-	my ($self, $kind, $for_ever, $nth) = @_;
+	my ($self, $kind, $for_ever, $by_site, $nth) = @_;
 	my $new = !$self->{inside} && !-e "$self->{path}.control";
 	my $fh = $self->file($new ? '>' : '+<') or return 0;
 
 	# nth last: it is what arms.
 	syswrite $fh, pack FORM, MARK, $kind, $for_ever, $self->{trace},
-	    $self->{lacks}, 0, 0, 0;
+	    $self->{lacks}, $by_site, 0, 0, 0, 0;
 	chmod 0666, "$self->{path}.control" if $new;
-	sysseek $fh, ($self->{inside} ? $self->{at} : 0) + 40, SEEK_SET;
+	sysseek $fh, ($self->{inside} ? $self->{at} : 0) + 48, SEEK_SET;
 	syswrite $fh, pack 'Q', $nth;
 	close $fh;
 	return 1;
 }
 
 sub arm {
-	my ($self, $kind, $nth, $for_ever) = @_;
-	return $self->write_control(number($kind), $for_ever ? 1 : 0, $nth);
+	my ($self, $kind, $nth, $for_ever, $by_site) = @_;
+	return $self->write_control(number($kind), $for_ever ? 1 : 0,
+		$by_site ? 1 : 0, $nth);
 }
 
 sub disarm {
@@ -111,10 +116,10 @@ sub disarm {
 
 	if (!$new && !$self->{inside}) {
 		my $fh = $self->file('<');
-		sysread $fh, my $bytes, 64;
-		@counts = (unpack FORM, $bytes)[ 6, 7 ];
+		sysread $fh, my $bytes, BYTES;
+		@counts = (unpack FORM, $bytes)[ 8, 9 ];
 	}
-	$self->write_control(0, 0, 0) or return;
+	$self->write_control(0, 0, 0, 0) or return;
 	return @counts;
 }
 
