@@ -87,7 +87,8 @@ t_scenario_libpoints_a_CPPFLAGS = $(AM_CPPFLAGS) -DCRASH_POINTS
 t_scenario_libpoints_a_SOURCES = $(LAUNCHER_POINTS) t/scenario/crashing.c
 check_PROGRAMS += t/scenario/undamped
 t_scenario_undamped_SOURCES = $(LAUNCHER_REST) t/scenario/undamped.c
-t_scenario_undamped_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=damping_due_ms
+t_scenario_undamped_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=damping_due_ms \
+	-Wl,--wrap=damping_is_last
 t_scenario_undamped_LDADD = t/scenario/libpoints.a $(launcher_browsertaskd_LDADD)
 
 # browsertaskd of another version.

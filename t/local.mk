@@ -6,7 +6,7 @@ EXTRA_DIST += t/lib/BrowserTask/Beside.pm t/lib/BrowserTask/Oracle.pm \
 	t/lib/BrowserTask/Scenario.pm \
 	t/lib/BrowserTask/Size.pm \
 	t/lib/BrowserTask/Trap.pm \
-	t/lib/timed
+	t/lib/timed t/promises.pl
 SYSTEM_TESTS = \
 	t/regress/0001-refusals-say-how.t \
 	t/regress/0002-step-in-flight.t \

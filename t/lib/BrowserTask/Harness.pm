@@ -319,6 +319,9 @@ sub launch {
 	pipe(my $r, my $w) or die "pipe: $!\n";
 	my $pid = fork() // die "fork: $!\n";
 	if ($pid == 0) {
+		# As a service manager does: where each session has its share of
+		# the processors, who asks does not have that of the browsers.
+		POSIX::setsid();
 		open(STDIN, '<', '/dev/null');
 		open(STDERR, '>>', "$self->{dir}/log");
 		$self->become;
