@@ -392,7 +392,7 @@ my %calls = (
 		socket => 20, clone => 3, dup => 20, mkdir => 14 },
 	cell => { malloc => 80, open => 20, send => 5, socket => 1, clone => 2,
 		dup => 10, mmap => 2 },
-	workerd => { malloc => 4000, send => 40, epoll => 10, socket => 2 },
+	workerd => { malloc => 2300, send => 40, epoll => 10, socket => 1 },
 	egressd => { malloc => 60, socket => 6, accept => 4, epoll => 20,
 		send => 12 },
 );
