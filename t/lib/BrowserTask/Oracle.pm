@@ -42,7 +42,8 @@ my $over = qr/^(?:succeeded|partial_success|failed|canceled)$/;
 
 sub new {
 	my ($class, $instance) = @_;
-	my $self = bless { i => $instance, runs => {}, faults => [],
+	my $self = bless { i => $instance, runs => {}, open => {}, key => {},
+		faults => [],
 		told => {}, n => 0, drained => 0 }, $class;
 	$self->connect or die "no service\n";
 	return $self;
@@ -70,7 +71,7 @@ sub connect {
 	my ($self, $seconds) = @_;
 
 	$self->{waits} = {};
-	delete @$_{qw(asked closing)} for values %{ $self->{runs} };
+	delete @$_{qw(asked closing)} for values %{ $self->{open} };
 	$self->{c} = wait_until($seconds // 60, sub {
 		eval { BrowserTask::Client->new($self->{i}->client_sock) };
 	});
@@ -107,7 +108,10 @@ sub submit {
 	my $key = 'key' . ++$self->{n};
 	my %own = map { $_ => delete $options{$_} } qw(cancel steady close);
 
-	$self->{runs}{$key} = { %own, key => $key, template => $template,
+	# Those of which not everything has been looked at since they ended are
+	# open, too.
+	$self->{runs}{$key} = $self->{open}{$key} = { %own, key => $key,
+		template => $template,
 		words => [ split ' ', $words ], events => [], artifacts => {},
 		params => { templateId => $template,
 			inputs => { do => [ split ' ', $words ] },
@@ -122,7 +126,7 @@ sub submitted {
 
 	if ($a->{errorCode}) {
 		$self->fault($key, 'refused: ' . $json->encode($a));
-		delete $self->{runs}{$key};
+		delete $self->{$_}{$key} for qw(runs open);
 		return;
 	}
 	my $known = defined $r->{id};
@@ -130,6 +134,7 @@ sub submitted {
 	    or $self->fault($key, "the key names $a->{runId} now");
 	$self->fault($key, 'was accepted as new again')
 	    if $known && !$a->{deduplicated};
+	$self->{key}{ $r->{id} } = $key;
 	$self->ended($key, $a) if $a->{status} =~ $over;
 	$self->follow($key) if !$known;
 }
@@ -223,7 +228,7 @@ sub act {
 
 sub live {
 	my ($self) = @_;
-	return grep { !$self->{runs}{$_}{status} } keys %{ $self->{runs} };
+	return grep { !$self->{open}{$_}{status} } keys %{ $self->{open} };
 }
 
 sub drain {
@@ -256,22 +261,14 @@ sub pump {
 		my $a = delete $c->{answers}{$seq};
 		$done->($a) if $done;
 	}
-	my %key = map { defined $_->{id} ? ($_->{id} => $_->{key}) : () }
-	    values %{ $self->{runs} };
 	while (my $note = shift @{ $c->{notes} }) {
 		my ($name, $p) = @$note;
-		my $key = $key{ $p->{runId} } // next;
+		my $key = $self->{key}{ $p->{runId} } // next;
 		$self->event($key, $p->{event})
 		    if $name eq 'event' && $p->{event}{seq};
 	}
-	$self->act($_) for $self->open_runs;
+	$self->act($_) for sort keys %{ $self->{open} };
 	return !$c->{eof};
-}
-
-# Runs of which not everything has been looked at since they ended.
-sub open_runs {
-	my ($self) = @_;
-	return grep { !$self->{runs}{$_}{clean} } sort keys %{ $self->{runs} };
 }
 
 # Looking.
@@ -371,7 +368,7 @@ sub check_run {
 	$self->check_artifacts($key);
 	if ($run->{output} && !$self->{c}{eof}) {
 		$self->judge($key, $run);
-		$r->{clean} = 1 if !$r->{close} || $r->{closed}
+		delete $self->{open}{$key} if !$r->{close} || $r->{closed}
 		    || $run->{status} ne 'succeeded';
 	}
 }
@@ -401,7 +398,7 @@ sub check {
 		push @{ $self->{faults} }, "drained: $is, not $self->{drained}"
 		    if $is != $self->{drained};
 	}
-	for my $key ($self->open_runs) {
+	for my $key (sort keys %{ $self->{open} }) {
 		my $run = $self->{runs}{$key};
 		$run->{crashes}++ if $run->{acts} && !$run->{status};
 		$self->check_run($key);
@@ -424,7 +421,8 @@ sub finish {
 		$self->check if !$self->live;
 		last if time > $end;
 	}
-	delete $_->{clean} for values %{ $self->{runs} };
+	# All of them once more.
+	$self->{open} = { %{ $self->{runs} } };
 	$self->check;
 	$self->fault($_, 'does not end') for $self->live;
 	my $total = $self->call('run.list', { limit => 1 })->{total};
