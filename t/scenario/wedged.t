@@ -58,7 +58,8 @@ sub begin {
 		$stop ? (concurrency => 1, navigationTimeoutMs => 120_000)
 		    : (concurrency => 2));
 
-	return { name => $name, id => $r->{runId}, stop => $stop,
+	return { state => $state, name => $name, id => $r->{runId},
+		stop => $stop,
 		path => "$path$mark", answer => $r,
 		step => $name eq 'idle' ? 'verify' : 'extract_pages' };
 }
@@ -184,11 +185,9 @@ sub ask {
 	return %took;
 }
 
-# Up to three rounds: what else the machine does is none of the service's. But
-# the pages on which all are stuck are given up after two minutes.
+# Up to three rounds: what else the machine does is none of the service's.
 sub check_control {
 	my ($c, @stuck) = @_;
-	my $end = time + 40;
 	my $times = sized('calls while all are stuck', 1000, 10_000);
 	my %p99;
 
@@ -205,8 +204,7 @@ sub check_control {
 			$p99{$call} = $p99
 			    if !defined $p99{$call} || $p99 < $p99{$call};
 		}
-		last if time > $end
-		    || !grep { $_ >= ANSWER_S * SLOWER } values %p99;
+		last if !grep { $_ >= ANSWER_S * SLOWER } values %p99;
 	}
 	for my $call (sort keys %p99) {
 		figure('%s: p99 is %.1f ms', $call, $p99{$call} * 1000);
@@ -285,6 +283,18 @@ sub odd_check {
 	return $r;
 }
 
+# A browser that is stopped is found out after two minutes; many calls may take
+# more.
+sub begin_again {
+	my ($i, $c, @stuck) = @_;
+	my %over = map { $_->{id} => 1 } ended_runs($c, @stuck);
+	my @again = map { begin($c, $_->{state}) }
+	    grep { $over{ $_->{id} } } @stuck;
+
+	reach($i, @again) if @again;
+	return ((grep { !$over{ $_->{id} } } @stuck), @again);
+}
+
 # What is promised is tried as often as the size says, the rest once.
 sub test_stuck {
 	my ($i, $first, $rounds) = @_;
@@ -299,8 +309,11 @@ sub test_stuck {
 	};
 
 	reach($i, @stuck);
-	subtest 'the control plane' => sub { check_control($c, @stuck) }
-	    if $first;
+	if ($first) {
+		subtest 'the control plane' => sub {
+			check_control($c, @stuck) };
+		@stuck = begin_again($i, $c, @stuck);
+	}
 	subtest 'precedence' => sub { check_precedence($i, @stuck) };
 	check_ports($i, 'while five runs are stuck');
 	$end->(@stuck);
@@ -335,11 +348,11 @@ sub begin_limits {
 	# A slow machine may need more time to get there.
 	for my $limit (map { LIMIT_MS * $_ } 1, 4, 16) {
 		my @now = map { { %{ begin($c, $_, timeoutMs => $limit) },
-			row => $_, limit => $limit } } @todo;
+			limit => $limit } } @todo;
 
 		come($i, sub { ended_runs($c, @_) }, @now);
 		push @stuck, grep { has_come($_) } @now;
-		@todo = map { $_->{row} } grep { !has_come($_) } @now;
+		@todo = map { $_->{state} } grep { !has_come($_) } @now;
 		last if !@todo;
 	}
 	is_deeply([ map { $_->[0] } @todo ], [], 'all are reached');
