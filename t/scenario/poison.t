@@ -6,19 +6,13 @@ use strict;
 use warnings;
 use BrowserTask::Beside;
 use BrowserTask::Harness;
+use BrowserTask::Points qw(supervisord);
 use BrowserTask::Scenario;
 use BrowserTask::Size qw(figure);
 use Test::More;
 use Time::HiRes qw(time);
 
 my $build = $ENV{builddir} // '.';
-
-sub supervisord {
-	my ($i) = @_;
-	my ($p) = grep { $_->{cmd} =~ /^supervisord\b/ && $_->{state} ne 'Z' }
-	    tree($i->{pid});
-	return $p ? $p->{pid} : undef;
-}
 
 sub submit {
 	my ($c, $template, $words) = @_;
