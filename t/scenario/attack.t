@@ -245,11 +245,12 @@ sub state_of_worker {
 
 	syswrite $t->{sock}, 'spawn 1 0 0 ' . DESCRIBE . ' ' . SESSION . "A\n";
 	my $worker;
-	# Its own filter, which it loads last, not what it has from the cell.
+	# Its own filter, which it loads last, not what all have from the
+	# launcher.
 	wait_until(60, sub {
 		($worker) = grep { $_->{cmd} =~ /^workerd: / } tree($i->{pid});
 		return $worker && filters($worker->{pid})
-		    > filters($worker->{ppid});
+		    > filters($i->{pid});
 	}) or fail('the worker loads its filter by itself');
 	my $status = file("/proc/$worker->{pid}/status");
 	my $limits = file("/proc/$worker->{pid}/limits");
