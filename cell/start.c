@@ -34,6 +34,11 @@
 #define BROWSER_NICE 5
 /* What each process of the browser reserves and never uses. */
 #define RESERVED_BYTES ((rlim_t)1 << 30)
+/*
+ * V8 takes its room for code as an eighth of the limit on data, and ends the
+ * process when that is no number of pages.
+ */
+#define DATA_GRAIN ((rlim_t)1 << 20)
 
 /*
  * Gives the child descriptors 0..n-1 as listed; all others vanish at exec.
@@ -173,7 +178,8 @@ limit_lower(__rlimit_resource_t resource, rlim_t most)
 static int
 limit_browser(const struct launch_limits *l)
 {
-	int error = limit_lower(RLIMIT_DATA, l->memory + RESERVED_BYTES);
+	rlim_t data = l->memory + RESERVED_BYTES;
+	int error = limit_lower(RLIMIT_DATA, data - data % DATA_GRAIN);
 
 	if (error == 0)
 		error = limit_lower(RLIMIT_FSIZE, l->memory);

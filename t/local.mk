@@ -21,6 +21,7 @@ SYSTEM_TESTS = \
 	t/regress/0011-backup-after-fsck.t \
 	t/regress/0012-canceled-between-steps.t \
 	t/regress/0013-reset-before-reply.t \
+	t/regress/0014-odd-memory-limit.t \
 	t/scenario/adopt.t \
 	t/scenario/audit.t \
 	t/scenario/badinput.t \
