@@ -240,7 +240,8 @@ sub odd {
 		[ own('clinging'), 'Clinging', qr/^text$/ ]);
 }
 
-# What is large, however small it was sent.
+# What is large, however small it was sent. Both at once take about what a run
+# may have by default.
 sub large {
 	return ([ $site->url('/big?n=50000000'),
 			'A big page of 50000000 bytes', qr/^All of this text/ ],
@@ -357,7 +358,7 @@ sub check_next {
 }
 
 my $i = BrowserTask::Harness->new(settings => [ 'pingMs=200',
-	'silentMs=3000' ])->start;
+	'silentMs=3000', 'runMemoryBytes=4294967296' ])->start;
 my $c = client($i);
 my $closed = closed_port();
 my @large = large();
