@@ -104,11 +104,17 @@ sub test_uids {
 sub test_networks {
 	my ($i) = @_;
 	my $own = readlink '/proc/self/ns/net';
-	my %seen = map { $_ => 1 } $own, networks($i, qr/--remote-/),
-	    networks($i, qr/^workerd --describe/);
+	my %seen;
 
+	# A cell is ready before its browser has its name.
+	wait_until(60, sub {
+		%seen = map { $_ => 1 } $own, networks($i, qr/--remote-/),
+		    networks($i, qr/^workerd --describe/);
+		return keys %seen >= 4;
+	});
 	is(scalar keys %seen, 4, 'three cells have three networks, and the '
-	    . 'machine\'s is none of them');
+	    . 'machine\'s is none of them')
+	    or diag explain \%seen, [ tree($i->{pid}) ];
 }
 
 # Worker, cell and whoever else there is.
