@@ -303,8 +303,11 @@ sub run {
 		    %{ $options // {} } }, concurrency => 5, %inputs);
 	BAIL_OUT("refused: $r->{errorCode} $r->{message}") if !$r->{runId};
 	look_at_listeners('machine', $$);
-	my %parts = parts($i, $r->{runId});
-	look_at_listeners('browser', $_) for @{ $parts{browser} // [] };
+	wait_until(60, sub {
+		my %parts = parts($i, $r->{runId});
+		look_at_listeners('browser', $_) for @{ $parts{browser} };
+		return $listened{browser} || get($c, $r->{runId})->{endedAt};
+	});
 	ended($c, $r->{runId}, 120);
 	look_at_listeners('machine', $$);
 	my $got = get($c, $r->{runId}, 'output');
