@@ -112,9 +112,16 @@ TIMED_TESTS = \
 	t/scenario/hostile.t \
 	t/scenario/worker.t
 LONG_TESTS = \
+	t/scenario/starved.t \
+	t/torn/torn_test \
 	t/scenario/crash.t \
+	t/scenario/points.t \
+	t/scenario/atrest.t \
 	t/scenario/readability_test \
 	t/scenario/adopt.t \
+	t/scenario/orphans.t \
+	t/scenario/soak.t \
+	t/scenario/journal.t \
 	t/scenario/mcp_sdk.t \
 	t/scenario/life.t \
 	t/scenario/egress_pages.t \
