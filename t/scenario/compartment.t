@@ -74,11 +74,20 @@ sub pids {
 	return $pid;
 }
 
-# Those of processes of an instance.
-sub networks {
+my $browser = qr/--remote-/;
+my $describer = qr/^workerd --describe/;
+
+sub called {
 	my ($i, $re) = @_;
-	return map { readlink "/proc/$_->{pid}/ns/net" }
-	    grep { $_->{cmd} =~ $re } tree($i->{pid});
+	return grep { $_->{cmd} =~ $re } tree($i->{pid});
+}
+
+# A cell is ready before its browser has its name.
+sub wait_for_names {
+	my ($i) = @_;
+	ok(wait_until(60, sub { called($i, $browser) == 2
+		    && called($i, $describer) }), 'all have their names')
+	    or diag explain [ tree($i->{pid}) ];
 }
 
 # Who runs as whom: nobody as somebody else, and never as the launcher.
@@ -103,18 +112,12 @@ sub test_uids {
 # Each cell has one, also that of a worker alone.
 sub test_networks {
 	my ($i) = @_;
-	my $own = readlink '/proc/self/ns/net';
-	my %seen;
+	my %seen = map { $_ => 1 } readlink '/proc/self/ns/net',
+	    map { readlink "/proc/$_->{pid}/ns/net" }
+	    called($i, $browser), called($i, $describer);
 
-	# A cell is ready before its browser has its name.
-	wait_until(60, sub {
-		%seen = map { $_ => 1 } $own, networks($i, qr/--remote-/),
-		    networks($i, qr/^workerd --describe/);
-		return keys %seen >= 4;
-	});
 	is(scalar keys %seen, 4, 'three cells have three networks, and the '
-	    . 'machine\'s is none of them')
-	    or diag explain \%seen, [ tree($i->{pid}) ];
+	    . 'machine\'s is none of them') or diag explain \%seen;
 }
 
 # Worker, cell and whoever else there is.
@@ -302,6 +305,7 @@ sub test_hostile {
 	    ask($t, 1, 'ids') =~ /^ids (\d+) (\d+) (\d+)/;
 
 	$t->up(3, DESCRIBE, worker => 3);
+	wait_for_names($i);
 	test_uids($i) if $mode eq 'system';
 	test_networks($i) if $> == 0;
 	is(ask($t, 1, 'fds'), 'fds 0,1,2,3,4,', 'it has five descriptors');
