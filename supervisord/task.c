@@ -203,6 +203,20 @@ task_assemble(struct task *t)
 		turn_break(t->sup->turn, t->name, "no memory for a timer");
 }
 
+bool
+task_arm_deadline(struct task *t)
+{
+	int64_t left = task_left_ms(t);
+	struct timeval tv = { .tv_sec = left / 1000,
+		.tv_usec = left % 1000 * 1000 };
+
+	return evtimer_add(t->deadline, &tv) == 0;
+}
+
+/*
+ * A timer is counted from when the loop woke up, which a commit may have made
+ * long ago: what is left of the run's time then it gets.
+ */
 static void
 task_on_deadline(evutil_socket_t fd, short what, void *arg)
 {
@@ -210,7 +224,7 @@ task_on_deadline(evutil_socket_t fd, short what, void *arg)
 
 	if (t->stage == TASK_SETTLING)
 		task_assemble(t);
-	else
+	else if (task_left_ms(t) == 0 || !task_arm_deadline(t))
 		task_intend(t, INTENT_TIMEOUT);
 }
 

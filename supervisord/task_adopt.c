@@ -49,16 +49,12 @@ count_refusals(struct task *t)
 static void
 resume_clock(struct task *t)
 {
-	int64_t now = clock_mono_ms(), left;
-	struct timeval tv;
+	int64_t now = clock_mono_ms();
 
 	t->began_mono_ms = t->rec.spent_mono_ms;
 	if (t->began_mono_ms <= 0 || t->began_mono_ms > now)
 		t->began_mono_ms = now;
-	left = task_left_ms(t);
-	tv.tv_sec = left / 1000;
-	tv.tv_usec = left % 1000 * 1000;
-	evtimer_add(t->deadline, &tv);
+	task_arm_deadline(t);
 }
 
 /* The cell is ended, or had ended. */

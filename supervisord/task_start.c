@@ -113,12 +113,8 @@ task_start_written(struct sup *sup, struct change *c, int err)
 static void
 task_start_clock(struct task *t)
 {
-	int64_t left = task_left_ms(t);
-	struct timeval tv = { .tv_sec = left / 1000,
-		.tv_usec = left % 1000 * 1000 };
-
 	t->began_mono_ms = clock_mono_ms();
-	evtimer_add(t->deadline, &tv);
+	task_arm_deadline(t);
 }
 
 void

@@ -22,6 +22,7 @@ SYSTEM_TESTS = \
 	t/regress/0012-canceled-between-steps.t \
 	t/regress/0013-reset-before-reply.t \
 	t/regress/0014-odd-memory-limit.t \
+	t/regress/0015-limit-not-early.t \
 	t/scenario/adopt.t \
 	t/scenario/audit.t \
 	t/scenario/badinput.t \
