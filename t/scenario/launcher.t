@@ -59,12 +59,16 @@ sub uid_of {
 sub worker { return find($_[0], qr/^workerd/) }
 sub cell { return find($_[0], qr/^cell: session/) }
 
+# A cell is ready before its browser has its name.
 sub browser {
 	my ($i) = @_;
 	my $cell = cell($i);
-	my ($p) = grep { $_->{ppid} == $cell && $_->{cmd} =~ /--remote-/ }
-	    tree($i->{pid});
-	return $p->{pid};
+
+	return wait_until(60, sub {
+		my ($p) = grep { $_->{ppid} == $cell && $_->{cmd} =~ /--remote-/ }
+		    tree($i->{pid});
+		return $p && $p->{pid};
+	}) // die "no browser in cell $cell\n";
 }
 
 # Listening TCP sockets held by a process.
@@ -605,8 +609,7 @@ sub test_careless_parent {
 		$i->become;
 		$SIG{CHLD} = 'IGNORE';
 		POSIX::close($_) for 0 .. 2;
-		exec $i->command(fileno $w);
-		POSIX::_exit(127);
+		exec $i->command(fileno $w) or POSIX::_exit(127);
 	}
 	close $w;
 	$i->{pid} = $pid;

@@ -47,8 +47,9 @@ sub report {
 	seek $out, 0, 0;
 	my @lines = <$out>;
 	print { $test->output } "    $_" for @lines;
+	# That includes what it died of.
 	$test->ok($status == 0, $name)
-	    or $test->diag(grep { /^\s*(?:not ok|#)/ } @lines);
+	    or $test->diag(grep { !/^\s*(?:ok \d|\d+\.\.\d)/ } @lines);
 }
 
 sub beside {
