@@ -1,7 +1,8 @@
 # t/: the tests' library and the scenarios that need the whole system. Tests of
 # one module are declared by that module.
 
-EXTRA_DIST += t/lib/BrowserTask/Beside.pm t/lib/BrowserTask/Oracle.pm \
+EXTRA_DIST += t/lib/BrowserTask/Beside.pm t/lib/BrowserTask/Gate.pm \
+	t/lib/BrowserTask/Oracle.pm \
 	t/lib/BrowserTask/Points.pm \
 	t/lib/BrowserTask/Scenario.pm \
 	t/lib/BrowserTask/Size.pm \
