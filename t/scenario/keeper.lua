@@ -38,17 +38,16 @@ function template.run(ctx)
 		    text: document.body.innerText,
 		    stored: localStorage.getItem("word"),
 		    kept: sessionStorage.getItem("tab") })]])
-		-- A command of that many bytes.
-		if ctx.inputs.noise then
-			tab:eval("(word) => word.length",
-				("x"):rep(ctx.inputs.noise))
-		end
 		if ctx.inputs.store then
 			tab:eval([[(word) => {
 			    localStorage.setItem("word", word);
 			    sessionStorage.setItem("tab", word); }]],
 			    ctx.inputs.store)
 		end
+	end
+	-- Commands and answers of that many bytes, for ever.
+	while ctx.inputs.noise do
+		tab:eval("(word) => word", ("x"):rep(ctx.inputs.noise))
 	end
 	if ctx.inputs.fail then
 		error("asked to fail")

@@ -9,6 +9,7 @@ use BrowserTask::Client;
 use BrowserTask::Harness;
 use BrowserTask::Scenario;
 use BrowserTask::Size qw(figure sized);
+use Fcntl qw(O_NONBLOCK O_WRONLY);
 use IO::Select;
 use IO::Socket::INET;
 use Test::More;
@@ -232,6 +233,12 @@ sub at_work {
 	return %parts;
 }
 
+sub is_dead {
+	my ($pid) = @_;
+	return !grep { $_->{pid} == $pid && $_->{state} ne 'Z' }
+	    tree($i->{pid});
+}
+
 subtest 'after a worker was killed' => sub {
 	my ($before) = browsers($i);
 	my $run = start_in($c, $session, 'visitor', urls => [ "$base/hang" ]);
@@ -259,21 +266,49 @@ subtest 'after a worker was killed' => sub {
 	is(said($r)->{text}, sprintf($both, 'two'), 'which harms nobody');
 };
 
-# Its messages are longer than what a pipe takes at once.
+# Whether nothing more goes into the pipe that a browser has as a descriptor.
+sub is_full {
+	my ($browser, $fd) = @_;
+	sysopen(my $fh, "/proc/$browser/fd/$fd", O_WRONLY | O_NONBLOCK)
+	    or die "descriptor $fd of $browser: $!\n";
+	return !IO::Select->new($fh)->can_write(0);
+}
+
+# Stops who reads that pipe at some moment when the other end is in a message
+# that is longer than the pipe: it has filled the pipe and has more.
+sub stop_within {
+	my ($reader, $browser, $fd) = @_;
+	return wait_until(60, sub {
+		select undef, undef, undef, rand 0.1;
+		kill STOP => $reader;
+		return 1 if wait_until(0.5, sub { is_full($browser, $fd) });
+		kill CONT => $reader;
+		return 0;
+	});
+}
+
+# A browser reads commands from its descriptor 3 and answers on 4. Both are
+# longer than a pipe.
 subtest 'after workers were killed in the middle of a message' => sub {
 	my $rounds = sized('killed workers', 4, 50);
 	my ($before) = browsers($i);
+	my @within = (0, 0);
 	my @wrong;
 
 	for my $n (1 .. $rounds) {
 		my $run = start_in($c, $session, 'visitor',
-		    urls => [ map { "$base/who?$_" } 1 .. 200 ],
-		    noise => 500_000);
+		    urls => [ "$base/who" ], noise => 3_000_000);
 		event($c, $run->{runId}, 120,
 		    sub { ($_[0]{data}{phase} // '') eq 'acting' });
 		my %parts = at_work($run);
-		select undef, undef, undef, rand 0.1;
-		kill KILL => $parts{worker}[0];
+		my $worker = $parts{worker}[0];
+		my $browser = $before->{pid};
+		$within[ $n % 2 ]++ if $n % 2
+		    ? stop_within($browser, $browser, 3)
+		    : stop_within($worker, $browser, 4);
+		kill KILL => $worker;
+		wait_until(60, sub { is_dead($worker) });
+		kill CONT => $browser;
 		my $r = ended($c, $run->{runId}, 120);
 		push @wrong, $r if $r->{error}{details}{cause} ne 'WORKER_LOST';
 		$r = run_in($c, $session, 'visitor', urls => [ "$base/who" ],
@@ -284,7 +319,10 @@ subtest 'after workers were killed in the middle of a message' => sub {
 	}
 	my ($after) = browsers($i);
 	is($after->{pid}, $before->{pid}, 'the browser is the same');
-	figure('%d workers killed in the middle of a message', $rounds);
+	is_deeply(\@within, [ $rounds / 2, $rounds / 2 ],
+	    'half of them in a command, half while the browser answers');
+	figure('%d workers killed in the middle of a command, %d in the middle'
+	    . ' of an answer', @within[ 1, 0 ]);
 	is(@wrong, 0, "$rounds killed: cookies and tab are there for the next"
 	    . ' one each time') or diag explain \@wrong;
 };
