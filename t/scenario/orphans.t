@@ -19,19 +19,25 @@ seeded();
 
 $SIG{PIPE} = 'IGNORE';
 
-# Name; moment: the browser answered ('up') or is starting, or a kept cell has
-# its second worker ('kept') or none ('idle'); stopped before; killed, in this
-# order; what has to be gone: the cell, the browser or all.
+# Name; moment: the browser answered ('up', 'pair' for any two) or is starting, or
+# a kept cell has its second worker ('kept') or none ('idle'); stopped before;
+# killed, in this order; what has to be gone: the cell, the browser or all.
 my @ways = (
 	[ 'worker', 'up', '', 'worker', 'cell' ],
 	[ 'cell', 'up', '', 'cell', 'cell' ],
 	[ 'browser', 'up', '', 'browser', 'browser' ],
 	[ 'supervisord', 'up', '', 'supervisord', 'cell' ],
 	[ 'launcher', 'up', '', 'launcher', 'all' ],
-	[ 'worker and browser', 'up', '', 'worker browser', 'cell' ],
-	[ 'supervisord and worker', 'up', '', 'supervisord worker', 'cell' ],
-	[ 'launcher and supervisord', 'up', '', 'launcher supervisord', 'all' ],
-	[ 'launcher and cell', 'up', '', 'launcher cell', 'all' ],
+	[ 'worker and browser', 'pair', '', 'worker browser', 'cell' ],
+	[ 'cell and worker', 'pair', '', 'cell worker', 'cell' ],
+	[ 'cell and browser', 'pair', '', 'cell browser', 'cell' ],
+	[ 'supervisord and worker', 'pair', '', 'supervisord worker', 'cell' ],
+	[ 'supervisord and browser', 'pair', '', 'supervisord browser', 'cell' ],
+	[ 'supervisord and cell', 'pair', '', 'supervisord cell', 'cell' ],
+	[ 'launcher and worker', 'pair', '', 'launcher worker', 'all' ],
+	[ 'launcher and browser', 'pair', '', 'launcher browser', 'all' ],
+	[ 'launcher and cell', 'pair', '', 'launcher cell', 'all' ],
+	[ 'launcher and supervisord', 'pair', '', 'launcher supervisord', 'all' ],
 	[ 'worker, all stopped', 'up', 'worker browser', 'worker', 'cell' ],
 	[ 'supervisord, all stopped', 'up', 'worker browser cell',
 	    'supervisord', 'cell' ],
@@ -140,6 +146,7 @@ sub round {
 		})->start;
 	my $sock = start_cell($i, $moment);
 	my %pid = parts($i);
+	my @absent = grep { !defined $pid{$_} } split ' ', "$stop $kill";
 	my $was = time;
 	my $left;
 
@@ -151,13 +158,18 @@ sub round {
 	my $took = time - $was;
 	$gone eq 'all' ? $i->wait : $i->stop;
 	my $rest = left(ALLOWED_S);
-	return ($took, join "\n", grep { $_ ne '' } $left, $rest);
+	# Only while it starts there may be nothing yet to kill.
+	@absent = () if $moment eq 'start';
+	return ($took, join "\n", grep { $_ ne '' } $left, $rest,
+	    map { "no $_" } @absent);
 }
 
 sub test_ways {
 	my ($mode, @some) = @_;
-	my $rounds = $ENV{ROUNDS} // sized('rounds for each way',
-		$mode eq (modes())[0] ? 3 : 1, 50);
+	my $few = $mode eq (modes())[0] ? 3 : 1;
+	my $rounds = $ENV{ROUNDS} // ($some[0][1] eq 'pair'
+	    ? sized('rounds for each pair', 1, 20)
+	    : sized('rounds for each way', $few, 50));
 
 	my ($most, $kills) = (0, 0);
 	for my $way (@some) {
@@ -179,5 +191,5 @@ sub test_ways {
 
 beside(mode_parts(map { my $moment = $_; $moment => sub {
 		test_ways($_[0], grep { $_->[1] eq $moment } @ways);
-	} } qw(up start kept idle)));
+	} } qw(up pair start kept idle)));
 done_testing();
