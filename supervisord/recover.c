@@ -121,6 +121,18 @@ recover_running(struct sup *sup, struct task *t)
 		task_fail(t, ERR_SUPERVISOR_RESTART, RECOVER_LOST_TEXT);
 }
 
+/* One that was to end when it was put back into the queue ends there. */
+static void
+recover_queued(struct task *t, bool secrets)
+{
+	if (t->rec.intent != INTENT_NONE)
+		task_settle(t);
+	else if (!secrets)
+		task_fail(t, ERR_SECRET_LOST,
+		    "the secret inputs of the run did not outlive a "
+		    "restart of the service");
+}
+
 /* False: it needs some, and they are nowhere any more. */
 static bool
 recover_secrets(struct sup *sup, struct task *t)
@@ -151,10 +163,8 @@ recover_tasks(struct sup *sup, const struct recovered *r)
 		secrets = recover_secrets(sup, t);
 		if (t->rec.status == RUN_RUNNING)
 			recover_running(sup, t);
-		else if (!secrets)
-			task_fail(t, ERR_SECRET_LOST,
-			    "the secret inputs of the run did not outlive a "
-			    "restart of the service");
+		else
+			recover_queued(t, secrets);
 	}
 	return true;
 }

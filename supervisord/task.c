@@ -13,6 +13,7 @@
 #include "common/clock.h"
 #include "common/crashpoint.h"
 #include "common/log.h"
+#include "common/panic.h"
 #include "storage/journal.h"
 #include "storage/spool.h"
 #include "storage/store.h"
@@ -149,7 +150,6 @@ task_intend(struct task *t, enum run_intent intent)
 	log_info("%s: %s", t->name,
 	    intent == INTENT_CANCEL ? "cancel" : "its time is over");
 	if (t->stage == TASK_QUEUED) {
-		sched_remove(&t->sup->tasks->queue, &t->queue);
 		task_settle(t);
 		return;
 	}
@@ -254,8 +254,11 @@ task_settle(struct task *t)
 {
 	struct tasks *ts = t->sup->tasks;
 
+	ASSERT(t->stage != TASK_SETTLING && t->worker == NULL);
 	task_drop_secrets(t);
 	evtimer_del(t->deadline);
+	if (t->queue.queued)
+		sched_remove(&ts->queue, &t->queue);
 	task_set_active(t, false);
 	t->stage = TASK_SETTLING;
 	ts->settling++;
@@ -291,8 +294,6 @@ task_over(struct task **task)
 void
 task_fail(struct task *t, enum err_code code, const char *text)
 {
-	if (t->queue.queued)
-		sched_remove(&t->sup->tasks->queue, &t->queue);
 	t->lost = code;
 	strlcpy(t->lost_text, text, sizeof(t->lost_text));
 	task_settle(t);

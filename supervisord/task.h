@@ -145,7 +145,10 @@ void task_touch(struct task *);
 int64_t task_left_ms(const struct task *);
 /* A breach or a failed write: the run ends as failed with this code. */
 void task_abort(struct task *, enum err_code, const char *text);
-/* No process is left: the stage becomes TASK_SETTLING. */
+/*
+ * No process is left: it gives up its place in the queue or its slot, whichever
+ * it has, and its stage becomes TASK_SETTLING. Once.
+ */
 void task_settle(struct task *);
 
 #endif

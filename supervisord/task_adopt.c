@@ -157,6 +157,9 @@ again_written(struct sup *sup, struct change *c, int err)
 
 	if (t == NULL || t->stage != TASK_STARTING)
 		return false;
+	/* The next start decides on it. */
+	if (err != STORE_OK && t->abandoned)
+		return false;
 	if (err != STORE_OK) {
 		t->rec.status = RUN_RUNNING;
 		t->lost = reply_store_code(err);
