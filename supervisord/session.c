@@ -304,6 +304,9 @@ session_yield(struct task *t)
 		return;
 	u->user = NULL;
 	use_hold(u);
+	/* Others may come, or nobody: it may end in the queue. */
+	if (use_is_idle(u))
+		use_rest(u);
 }
 
 void

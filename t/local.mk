@@ -25,6 +25,7 @@ SYSTEM_TESTS = \
 	t/regress/0014-odd-memory-limit.t \
 	t/regress/0015-limit-not-early.t \
 	t/regress/0016-canceled-while-requeued.t \
+	t/regress/0017-idle-after-requeue.t \
 	t/scenario/adopt.t \
 	t/scenario/audit.t \
 	t/scenario/badinput.t \
