@@ -190,8 +190,8 @@ task_go_again(struct task *t)
 	t->began_mono_ms = 0;
 	t->again = t->acting = t->bound = false;
 	t->stage = TASK_STARTING;
-	t->lost = ERR_NONE;
-	t->lost_text[0] = '\0';
+	t->lost = t->abort = ERR_NONE;
+	t->lost_text[0] = t->abort_text[0] = '\0';
 	intake_free(&t->intake);
 	steps_drop_open(&t->steps);
 	t->rec.status = RUN_QUEUED;

@@ -268,7 +268,7 @@ task_on_reaped(void *ctx, const struct worker_end *end)
 		tasks_check_idle(ts);
 		return;
 	}
-	if (t->again && !intake_end(t->intake)->given &&
+	if (t->again && !end->over && !intake_end(t->intake)->given &&
 	    t->rec.intent == INTENT_NONE)
 		task_go_again(t);
 	else
