@@ -254,7 +254,6 @@ adopt_worker(struct cell *c, uint64_t stored, const char *name,
 
 	if (w == NULL || !take_channel(w, c->offer)) {
 		worker_free(&w);
-		cell_kill(c);
 		return NULL;
 	}
 	event_del(w->timer);

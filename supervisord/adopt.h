@@ -33,7 +33,7 @@ bool adopt_claim_secrets(struct sup *, const struct ulid *run);
 /*
  * The worker of that cell, for on_msg and on_reaped as of worker_start(), after
  * on_resumed. stored: number of its last message that is in the store. NULL
- * when memory ran out: the cell ends.
+ * when memory ran out: another start may take it up.
  */
 struct worker *adopt_worker(struct cell *, uint64_t stored, const char *name,
     const struct worker_ops *, void *ctx);

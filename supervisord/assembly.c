@@ -214,7 +214,7 @@ part_open_spool(struct assembly *a)
 	uint64_t end = 0;
 	enum store_err err;
 
-	if (a->spool != NULL || t->intake != NULL)
+	if (a->spool != NULL || intake_spool(t->intake) != NULL)
 		return STORE_OK;
 	err = store_read_begin(t->sup->store, &txn);
 	if (err != STORE_OK)

@@ -32,11 +32,34 @@
 #define RESULT_BYTES_MAX   (4u << 20)
 #define PROGRESS_UNSTORED  256
 
+static struct intake *
+intake_make(struct task *task)
+{
+	struct intake *in = calloc(1, sizeof(*in));
+
+	if (in == NULL)
+		return NULL;
+	in->task = task;
+	TAILQ_INIT(&in->items);
+	buf_init(&in->result, RESULT_BYTES_MAX);
+	return in;
+}
+
+struct intake *
+intake_new_ended(struct task *task)
+{
+	struct intake *in = intake_make(task);
+
+	if (in != NULL && !intake_load_end(in))
+		intake_free(&in);
+	return in;
+}
+
 struct intake *
 intake_new(struct task *task, char *ret_why, size_t size)
 {
 	struct store *store = task->sup->store;
-	struct intake *in = calloc(1, sizeof(*in));
+	struct intake *in = intake_make(task);
 	struct store_txn *txn;
 	uint64_t end = 0;
 	enum store_err err;
@@ -45,9 +68,6 @@ intake_new(struct task *task, char *ret_why, size_t size)
 		strlcpy(ret_why, "no memory", size);
 		return NULL;
 	}
-	in->task = task;
-	TAILQ_INIT(&in->items);
-	buf_init(&in->result, RESULT_BYTES_MAX);
 	if (store_read_begin(store, &txn) == STORE_OK) {
 		if (journal_spool_end(txn, &task->rec.id, &end) != STORE_OK)
 			end = 0;
@@ -95,7 +115,7 @@ intake_result(const struct intake *in, size_t *ret_len)
 struct spool *
 intake_spool(struct intake *in)
 {
-	return in->spool;
+	return in == NULL ? NULL : in->spool;
 }
 
 void

@@ -16,9 +16,17 @@ struct ulid;
 struct spool;
 struct task;
 
-/* NULL when memory ran out or the spool could not be opened. */
-/* On failure, NULL, ret_why is a sentence for people. */
+/*
+ * NULL when memory ran out or the spool could not be opened; then ret_why is a
+ * sentence for people.
+ */
 struct intake *intake_new(struct task *, char *ret_why, size_t size);
+/*
+ * For a run whose worker is gone and had said that it is over: what it said is
+ * taken up. It takes no messages and needs no spool. NULL when there is no such
+ * thing, or no memory.
+ */
+struct intake *intake_new_ended(struct task *);
 void intake_free(struct intake **);
 /*
  * The run goes on with a worker of a supervisord before, which stored the
@@ -38,6 +46,7 @@ void intake_msg(struct intake *, const struct ipc_params *);
 const struct run_end *intake_end(const struct intake *);
 /* The worker's result document so far; NULL and 0 when there is none. */
 const void *intake_result(const struct intake *, size_t *ret_len);
+/* NULL when it has none; NULL is accepted. */
 struct spool *intake_spool(struct intake *);
 
 #endif

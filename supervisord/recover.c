@@ -110,15 +110,17 @@ recover_read(struct sup *sup, enum run_status status, struct recovered *r)
 	return true;
 }
 
-static void
+/* False: no memory. */
+static bool
 recover_running(struct sup *sup, struct task *t)
 {
 	struct cell *c = adopt_find(sup, &t->rec.id);
 
 	if (c != NULL)
-		task_adopt(t, c);
-	else if (!task_settle_stored(t))
+		return task_adopt(t, c);
+	if (!task_settle_stored(t))
 		task_fail(t, ERR_SUPERVISOR_RESTART, RECOVER_LOST_TEXT);
+	return true;
 }
 
 /* One that was to end when it was put back into the queue ends there. */
@@ -146,26 +148,32 @@ recover_secrets(struct sup *sup, struct task *t)
 	return true;
 }
 
+/* False: no memory. */
+static bool
+recover_task(struct sup *sup, const struct run_record *rec)
+{
+	struct task *t = task_new(sup, rec);
+	bool secrets;
+
+	if (t == NULL)
+		return false;
+	log_info("%s: found %s, attempt %u", t->name,
+	    run_status_name(t->rec.status), t->rec.attempt);
+	secrets = recover_secrets(sup, t);
+	if (t->rec.status == RUN_RUNNING)
+		return recover_running(sup, t);
+	recover_queued(t, secrets);
+	return true;
+}
+
 static bool
 recover_tasks(struct sup *sup, const struct recovered *r)
 {
-	struct task *t;
-	bool secrets;
-
-	for (size_t i = 0; i < r->count; i++) {
-		t = task_new(sup, &r->list[i]);
-		if (t == NULL) {
+	for (size_t i = 0; i < r->count; i++)
+		if (!recover_task(sup, &r->list[i])) {
 			log_err("no memory for %zu runs", r->count);
 			return false;
 		}
-		log_info("%s: found %s, attempt %u", t->name,
-		    run_status_name(t->rec.status), t->rec.attempt);
-		secrets = recover_secrets(sup, t);
-		if (t->rec.status == RUN_RUNNING)
-			recover_running(sup, t);
-		else
-			recover_queued(t, secrets);
-	}
 	return true;
 }
 

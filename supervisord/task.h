@@ -118,8 +118,12 @@ void tasks_stop(struct tasks *);
  */
 struct task *task_new(struct sup *, const struct run_record *);
 void task_fail(struct task *, enum err_code, const char *text);
-/* One that is running goes on with the worker in that cell, which lives. */
-void task_adopt(struct task *, struct cell *);
+/*
+ * One that is running goes on with the worker in that cell, which lives; if it
+ * cannot, that ends, and the run is settled as after any crash. False: no
+ * memory, and another start may do it.
+ */
+bool task_adopt(struct task *, struct cell *);
 /* Settles one by what its worker said at its end; false when it did not. */
 bool task_settle_stored(struct task *);
 /*

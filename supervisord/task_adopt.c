@@ -14,12 +14,14 @@
 #include "storage/event.h"
 #include "storage/store.h"
 #include "supervisord/adopt.h"
+#include "supervisord/cells.h"
 #include "supervisord/change.h"
 #include "supervisord/intake.h"
 #include "supervisord/recover.h"
 #include "supervisord/session.h"
 #include "supervisord/sup.h"
 #include "supervisord/task_int.h"
+#include "supervisord/turn.h"
 
 static bool
 count_refusal(uint64_t seq, const struct event_row *row, int err, void *arg)
@@ -57,60 +59,78 @@ resume_clock(struct task *t)
 	task_arm_deadline(t);
 }
 
-/* The cell is ended, or had ended. */
+/*
+ * What becomes of it is decided when its processes are gone. Its browser goes,
+ * too: egressd may still let that go where the run might.
+ */
 static void
 adopt_failed(struct task *t, const char *why)
 {
 	log_err("%s: it cannot go on: %s", t->name, why);
-	task_fail(t, ERR_SUPERVISOR_RESTART, why);
+	t->again = recover_may_run_again(t->sup, &t->rec, false);
+	worker_kill(t->worker, ERR_SUPERVISOR_RESTART, why);
+	if (t->keep)
+		cells_close(t->sup, &t->rec.session, NULL, NULL);
 }
 
-void
+static bool
+adopt_rest_of(struct task *t, char *ret_why, size_t size)
+{
+	strlcpy(ret_why, "its options cannot be read", size);
+	if (!task_options(t))
+		return false;
+	t->intake = intake_new(t, ret_why, size);
+	if (t->intake == NULL)
+		return false;
+	intake_resume(t->intake, t->rec.heard);
+	count_refusals(t);
+	strlcpy(ret_why, "no memory", size);
+	return task_egress_bind(t);
+}
+
+bool
 task_adopt(struct task *t, struct cell *c)
 {
-	char why[sizeof(t->lost_text)] = "its options cannot be read";
+	char why[sizeof(t->lost_text)];
 
-	if (task_options(t))
-		t->intake = intake_new(t, why, sizeof(why));
-	if (t->intake != NULL) {
-		strlcpy(why, "no memory", sizeof(why));
-		t->worker =
-		    adopt_worker(c, t->rec.heard, t->name, &task_worker_ops, t);
-	}
-	if (t->worker == NULL) {
-		adopt_failed(t, why);
-		return;
-	}
-	log_info("%s: goes on with its worker", t->name);
-	task_trace(t, "another supervisor goes on with it");
+	t->worker = adopt_worker(c, t->rec.heard, t->name, &task_worker_ops, t);
+	if (t->worker == NULL)
+		return false;
 	t->rec.epoch = store_epoch(t->sup->store);
 	t->stage = TASK_RUNNING;
 	t->acting = true;
-	intake_resume(t->intake, t->rec.heard);
 	session_enter(t);
 	task_set_active(t, true);
-	count_refusals(t);
 	resume_clock(t);
-	task_egress_bind(t);
+	if (!adopt_rest_of(t, why, sizeof(why))) {
+		adopt_failed(t, why);
+		return true;
+	}
+	log_info("%s: goes on with its worker", t->name);
+	task_trace(t, "another supervisor goes on with it");
 	if (t->rec.intent != INTENT_NONE)
 		task_stop(
 		    t, t->rec.intent == INTENT_CANCEL ? "cancel" : "timeout");
+	return true;
+}
+
+/* What its worker said at its end, if that is stored. */
+static bool
+load_end(struct task *t)
+{
+	if (t->intake != NULL)
+		return intake_load_end(t->intake);
+	t->intake = intake_new_ended(t);
+	return t->intake != NULL;
 }
 
 bool
 task_settle_stored(struct task *t)
 {
-	struct intake *in;
-	char why[sizeof(t->lost_text)];
-
-	in = intake_new(t, why, sizeof(why));
-	if (in == NULL || !intake_load_end(in)) {
-		intake_free(&in);
+	if (!load_end(t))
 		return false;
-	}
 	log_info("%s: its worker had said that it is over", t->name);
 	CRASH_POINT(end_found);
-	t->intake = in;
 	session_enter(t);
 	task_settle(t);
 	return true;
@@ -141,7 +161,7 @@ task_on_resumed(void *ctx, enum worker_resumed how)
 void
 task_on_unanswered(struct task *t, const struct worker_end *end)
 {
-	if (intake_load_end(t->intake) || end->over ||
+	if (load_end(t) || end->over ||
 	    (end->code != ERR_WORKER_LOST && end->code != ERR_WORKER_SILENT &&
 		end->code != ERR_PAGE_CRASHED))
 		return;
@@ -201,10 +221,8 @@ task_go_again(struct task *t)
 	log_info(
 	    "%s: goes back to the queue, attempt %u", t->name, t->rec.attempt);
 	c = change_new(t->sup, &t->rec, CHANGE_UPDATE);
-	if (c != NULL) {
+	if (c != NULL)
 		change_commit(c, again_written, NULL);
-		return;
-	}
-	t->rec.status = RUN_RUNNING;
-	adopt_failed(t, "no memory");
+	else
+		turn_break(t->sup->turn, t->name, "no memory to put it back");
 }

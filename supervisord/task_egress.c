@@ -125,7 +125,7 @@ on_sums(void *ctx, const struct egress_sums *sums)
 	    (long long)sums->bytes_out, (long long)sums->refused);
 }
 
-void
+bool
 task_egress_bind(struct task *t)
 {
 	static const struct egress_ops ops = { .on_bound = on_bound,
@@ -143,8 +143,7 @@ task_egress_bind(struct task *t)
 	t->bound = false;
 	t->egress = egress_bind(
 	    t->sup->egress, worker_cell(t->worker), t->name, &rules, &ops, t);
-	if (t->egress == NULL)
-		task_abort(t, ERR_INTERNAL, "no memory");
+	return t->egress != NULL;
 }
 
 void

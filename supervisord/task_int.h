@@ -51,8 +51,11 @@ void task_go_again(struct task *);
 
 /* Where it may go, in task_egress.c. */
 
-/* Has egressd told of it and of its cell, which may be another than before. */
-void task_egress_bind(struct task *);
+/*
+ * Has egressd told of it and of its cell, which may be another than before.
+ * False: no memory.
+ */
+bool task_egress_bind(struct task *);
 /* Its worker says that it is over. */
 void task_egress_unbind(struct task *);
 

@@ -207,7 +207,7 @@ static void
 task_on_ready(void *ctx)
 {
 	struct task *t = ctx;
-	struct change *c;
+	struct change *c = NULL;
 	bool again;
 
 	if (t->rec.intent != INTENT_NONE || t->abandoned)
@@ -217,8 +217,8 @@ task_on_ready(void *ctx)
 	strlcpy(t->rec.phase, "acting", sizeof(t->rec.phase));
 	t->rec.updated_ms = clock_stamp_ms();
 	t->acting = false;
-	task_egress_bind(t);
-	c = change_new(t->sup, &t->rec, CHANGE_UPDATE);
+	if (task_egress_bind(t))
+		c = change_new(t->sup, &t->rec, CHANGE_UPDATE);
 	if (c == NULL) {
 		task_abort(t, ERR_INTERNAL, "no memory");
 		return;
