@@ -2,9 +2,12 @@
 # that runs its corpus, and by configure --enable-fuzz with libFuzzer. What the
 # tables give is made by t/fuzz/seeds in t/fuzz/made, the rest of the corpus is
 # in t/fuzz/corpus. See CONTRIBUTING.md.
-EXTRA_DIST += t/fuzz/corpus t/fuzz/smoke
+EXTRA_DIST += t/fuzz/corpus
 
-FUZZ_TARGETS =
+# What is a test at full size only: `make check-fuzz`.
+FULL_TESTS = t/fuzz/fuzzers.t
+dist_check_SCRIPTS += $(FULL_TESTS)
+
 fuzz_programs =
 if FUZZ
 noinst_PROGRAMS += $(fuzz_programs)
@@ -23,16 +26,18 @@ check_DATA += t/fuzz/made.stamp
 t/fuzz/made.stamp: t/fuzz/seeds
 	rm -rf t/fuzz/made
 	$(AM_V_GEN)./t/fuzz/seeds t/fuzz/made && touch $@
-CLEANFILES += t/fuzz/made.stamp $(fuzz_programs)
+CLEANFILES += t/fuzz/made.stamp $(fuzz_programs) fuzz-suite.log
 clean-local: clean-fuzz
 clean-fuzz:
 	rm -rf t/fuzz/made t/fuzz/found-*
-.PHONY: clean-fuzz
+distclean-local: distclean-fuzz
+distclean-fuzz:
+	rm -rf fuzz t/fuzz/found t/fuzz/grown
+.PHONY: clean-fuzz distclean-fuzz
 
 replay_sources = t/fuzz/fuzz.h t/fuzz/mutate.h t/fuzz/replay.c \
 	t/unit/json_support.h t/unit/size.h t/unit/tap.h
 
-FUZZ_TARGETS += records
 fuzz_programs += t/fuzz/records_fuzz
 t_fuzz_records_fuzz_SOURCES = t/fuzz/fuzz_records.c
 t_fuzz_records_fuzz_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS)
@@ -44,7 +49,6 @@ t_fuzz_records_replay_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS)
 t_fuzz_records_replay_LDADD = json/libjson.a $(t_fuzz_records_fuzz_LDADD)
 TESTS += t/fuzz/records_replay
 
-FUZZ_TARGETS += ipc_scan
 fuzz_programs += t/fuzz/ipc_scan_fuzz
 fuzz_ipc_scan_sources = t/fuzz/fuzz_ipc_scan.c t/fuzz/json_plain.c \
 	t/fuzz/json_plain.h
@@ -57,7 +61,6 @@ t_fuzz_ipc_scan_replay_SOURCES = $(fuzz_ipc_scan_sources) $(replay_sources)
 t_fuzz_ipc_scan_replay_LDADD = json/libjson.a $(t_fuzz_ipc_scan_fuzz_LDADD)
 TESTS += t/fuzz/ipc_scan_replay
 
-FUZZ_TARGETS += ipc_msg
 fuzz_programs += t/fuzz/ipc_msg_fuzz
 t_fuzz_ipc_msg_fuzz_SOURCES = t/fuzz/fuzz_ipc_msg.c
 t_fuzz_ipc_msg_fuzz_LDFLAGS = $(fuzz_link_flags)
@@ -67,7 +70,6 @@ t_fuzz_ipc_msg_replay_SOURCES = t/fuzz/fuzz_ipc_msg.c $(replay_sources)
 t_fuzz_ipc_msg_replay_LDADD = json/libjson.a $(t_fuzz_ipc_msg_fuzz_LDADD)
 TESTS += t/fuzz/ipc_msg_replay
 
-FUZZ_TARGETS += ipc_chan
 fuzz_programs += t/fuzz/ipc_chan_fuzz
 t_fuzz_ipc_chan_fuzz_SOURCES = t/fuzz/fuzz_ipc_chan.c
 t_fuzz_ipc_chan_fuzz_LDFLAGS = $(fuzz_link_flags)
@@ -78,7 +80,6 @@ t_fuzz_ipc_chan_replay_SOURCES = t/fuzz/fuzz_ipc_chan.c $(replay_sources)
 t_fuzz_ipc_chan_replay_LDADD = json/libjson.a $(t_fuzz_ipc_chan_fuzz_LDADD)
 TESTS += t/fuzz/ipc_chan_replay
 
-FUZZ_TARGETS += launch
 fuzz_programs += t/fuzz/launch_fuzz
 t_fuzz_launch_fuzz_SOURCES = t/fuzz/fuzz_launch.c
 t_fuzz_launch_fuzz_LDFLAGS = $(fuzz_link_flags)
@@ -98,7 +99,6 @@ fuzz_json_sources += t/unit/json_oracle.c
 fuzz_json_cppflags += $(JSON_C_CFLAGS) -DHAVE_JSON_C
 fuzz_json_libs += $(JSON_C_LIBS)
 endif
-FUZZ_TARGETS += json
 fuzz_programs += t/fuzz/json_fuzz
 t_fuzz_json_fuzz_SOURCES = $(fuzz_json_sources)
 t_fuzz_json_fuzz_CPPFLAGS = $(fuzz_json_cppflags)
@@ -110,7 +110,6 @@ t_fuzz_json_replay_CPPFLAGS = $(fuzz_json_cppflags)
 t_fuzz_json_replay_LDADD = $(fuzz_json_libs)
 TESTS += t/fuzz/json_replay
 
-FUZZ_TARGETS += schema
 fuzz_programs += t/fuzz/schema_fuzz
 fuzz_schema_sources = t/fuzz/fuzz_schema.c t/fuzz/json_plain.c \
 	t/fuzz/json_plain.h
@@ -123,7 +122,6 @@ t_fuzz_schema_replay_SOURCES = $(fuzz_schema_sources) $(replay_sources)
 t_fuzz_schema_replay_LDADD = $(t_fuzz_schema_fuzz_LDADD)
 TESTS += t/fuzz/schema_replay
 
-FUZZ_TARGETS += cdp
 fuzz_programs += t/fuzz/cdp_fuzz
 t_fuzz_cdp_fuzz_SOURCES = t/fuzz/fuzz_cdp.c
 t_fuzz_cdp_fuzz_LDFLAGS = $(fuzz_link_flags)
@@ -134,7 +132,6 @@ t_fuzz_cdp_replay_SOURCES = t/fuzz/fuzz_cdp.c $(replay_sources)
 t_fuzz_cdp_replay_LDADD = $(t_fuzz_cdp_fuzz_LDADD)
 TESTS += t/fuzz/cdp_replay
 
-FUZZ_TARGETS += conf
 fuzz_programs += t/fuzz/conf_fuzz
 fuzz_conf_sources = launcher/conf.c launcher/conf.h t/fuzz/fuzz_conf.c
 t_fuzz_conf_fuzz_SOURCES = $(fuzz_conf_sources)
@@ -146,7 +143,6 @@ t_fuzz_conf_replay_SOURCES = $(fuzz_conf_sources) $(replay_sources)
 t_fuzz_conf_replay_LDADD = json/libjson.a $(t_fuzz_conf_fuzz_LDADD)
 TESTS += t/fuzz/conf_replay
 
-FUZZ_TARGETS += ctl
 fuzz_programs += t/fuzz/ctl_fuzz
 fuzz_ctl_sources = ctl/inputs.c ctl/inputs.h ctl/when.c t/fuzz/fuzz_ctl.c
 t_fuzz_ctl_fuzz_SOURCES = $(fuzz_ctl_sources)
@@ -158,7 +154,6 @@ t_fuzz_ctl_replay_SOURCES = $(fuzz_ctl_sources) $(replay_sources)
 t_fuzz_ctl_replay_LDADD = $(t_fuzz_ctl_fuzz_LDADD)
 TESTS += t/fuzz/ctl_replay
 
-FUZZ_TARGETS += shorten
 fuzz_programs += t/fuzz/shorten_fuzz
 t_fuzz_shorten_fuzz_SOURCES = t/fuzz/fuzz_shorten.c
 t_fuzz_shorten_fuzz_LDFLAGS = $(fuzz_link_flags)
@@ -168,7 +163,6 @@ t_fuzz_shorten_replay_SOURCES = t/fuzz/fuzz_shorten.c $(replay_sources)
 t_fuzz_shorten_replay_LDADD = $(supervisord_supervisord_LDADD)
 TESTS += t/fuzz/shorten_replay
 
-FUZZ_TARGETS += submit
 fuzz_programs += t/fuzz/submit_fuzz
 t_fuzz_submit_fuzz_SOURCES = t/fuzz/fuzz_submit.c
 t_fuzz_submit_fuzz_LDFLAGS = $(fuzz_link_flags)
@@ -178,7 +172,6 @@ t_fuzz_submit_replay_SOURCES = t/fuzz/fuzz_submit.c $(replay_sources)
 t_fuzz_submit_replay_LDADD = $(supervisord_supervisord_LDADD)
 TESTS += t/fuzz/submit_replay
 
-FUZZ_TARGETS += mcp
 fuzz_programs += t/fuzz/mcp_fuzz
 t_fuzz_mcp_fuzz_SOURCES = t/fuzz/fuzz_mcp.c
 t_fuzz_mcp_fuzz_LDFLAGS = $(fuzz_link_flags)
@@ -188,13 +181,6 @@ t_fuzz_mcp_replay_SOURCES = t/fuzz/fuzz_mcp.c $(replay_sources)
 t_fuzz_mcp_replay_LDADD = $(MCP_LIBS)
 TESTS += t/fuzz/mcp_replay
 
-# A bounded number of runs of each target: needs configure --enable-fuzz.
-fuzz-smoke: $(fuzz_programs) $(check_DATA)
-	srcdir='$(abs_top_srcdir)' builddir='$(abs_top_builddir)' \
-	    $(top_srcdir)/t/fuzz/smoke $(FUZZ_TARGETS)
-.PHONY: fuzz-smoke
-
-FUZZ_TARGETS += redact
 fuzz_programs += t/fuzz/redact_fuzz
 t_fuzz_redact_fuzz_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)
 t_fuzz_redact_fuzz_SOURCES = t/fuzz/fuzz_redact.c
@@ -209,7 +195,6 @@ t_fuzz_redact_replay_SOURCES = t/fuzz/fuzz_redact.c $(replay_sources)
 t_fuzz_redact_replay_LDADD = $(t_fuzz_redact_fuzz_LDADD)
 TESTS += t/fuzz/redact_replay
 
-FUZZ_TARGETS += domains
 fuzz_programs += t/fuzz/domains_fuzz
 t_fuzz_domains_fuzz_SOURCES = t/fuzz/fuzz_domains.c
 t_fuzz_domains_fuzz_LDFLAGS = $(fuzz_link_flags)
@@ -219,7 +204,6 @@ t_fuzz_domains_replay_SOURCES = t/fuzz/fuzz_domains.c $(replay_sources)
 t_fuzz_domains_replay_LDADD = json/libjson.a $(t_fuzz_domains_fuzz_LDADD)
 TESTS += t/fuzz/domains_replay
 
-FUZZ_TARGETS += socks
 fuzz_programs += t/fuzz/socks_fuzz
 t_fuzz_socks_fuzz_SOURCES = t/fuzz/fuzz_socks.c
 t_fuzz_socks_fuzz_LDFLAGS = $(fuzz_link_flags)
@@ -229,3 +213,33 @@ check_PROGRAMS += t/fuzz/socks_replay
 t_fuzz_socks_replay_SOURCES = t/fuzz/fuzz_socks.c $(replay_sources)
 t_fuzz_socks_replay_LDADD = json/libjson.a $(t_fuzz_socks_fuzz_LDADD)
 TESTS += t/fuzz/socks_replay
+
+# The targets and what they read, in a build with configure --enable-fuzz.
+fuzz-programs: $(BUILT_SOURCES)
+	@$(MAKE) $(AM_MAKEFLAGS) $(fuzz_programs) t/fuzz/made.stamp
+.PHONY: fuzz-programs
+
+# A bounded number of inputs for each target, in such a build.
+fuzz-smoke: fuzz-programs
+	srcdir='$(abs_top_srcdir)' builddir='$(abs_top_builddir)' \
+	    $(PERL) -I$(top_srcdir)/t/lib $(top_srcdir)/t/fuzz/fuzzers.t
+.PHONY: fuzz-smoke
+
+# FUZZ_SECONDS, 60 if it is not set, for each target. A build without libFuzzer
+# makes one that has it in fuzz/. That stays, with all that targets have
+# collected: the next time they go on there.
+if FUZZ
+fuzz_build = .
+else
+fuzz_build = fuzz
+endif
+check-fuzz:
+	@! command -v clang >/dev/null || { \
+	    $(MKDIR_P) $(fuzz_build) && cd $(fuzz_build) && \
+	    { test -f Makefile || \
+	    $(abs_top_srcdir)/configure -q CC=clang --enable-fuzz; } && \
+	    $(MAKE) $(AM_MAKEFLAGS) fuzz-programs; }
+	@CHECK_SIZE=full FUZZ_BUILD='$(abs_top_builddir)/$(fuzz_build)' \
+	    $(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(FULL_TESTS)' \
+	    TEST_SUITE_LOG=fuzz-suite.log
+.PHONY: check-fuzz
