@@ -337,15 +337,18 @@ store_check(struct store *s, bool live, const struct check_watch *watch,
 
 	buf_init(&c.files, SIZE_MAX);
 	buf_init(&c.spools, SIZE_MAX);
+	buf_init(&c.sessions, SIZE_MAX);
 	err = store_read_begin(s, &c.txn);
 	if (err == STORE_OK) {
 		check_tables(&c);
 		store_read_end(s);
-		err = c.files.failed || c.spools.failed ? STORE_NO_MEMORY
-							: check_files(&c);
+		err = c.files.failed || c.spools.failed || c.sessions.failed
+		    ? STORE_NO_MEMORY
+		    : check_files(&c);
 	}
 	buf_clear(&c.files);
 	buf_clear(&c.spools);
+	buf_clear(&c.sessions);
 	if (err == STORE_OK)
 		*ret = c.totals;
 	return err;

@@ -1,7 +1,8 @@
 /*
- * Checking files: those of artifacts, the spools of runs that have not ended,
- * and those that nobody names. Runs where check.c does. A service that goes on
- * meanwhile removes files; what was found missing is asked about again.
+ * Checking files: those of artifacts, the states of sessions, the spools of runs
+ * that have not ended, and those that nobody names. Runs where check.c does. A
+ * service that goes on meanwhile removes files; what was found missing is asked
+ * about again.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +16,7 @@
 #include "common/fdio.h"
 #include "storage/check_int.h"
 #include "storage/journal.h"
+#include "storage/session.h"
 
 #define PIECE_BYTES (256u << 10)
 /* A file gets its row soon after its place; while the service lives. */
@@ -195,6 +197,44 @@ check_file(struct check *c, const struct check_file *file)
 		tell_file(c, file, FAULT_FILE_WRONG, detail);
 }
 
+/* States of sessions. */
+
+static void
+tell_state(struct check *c, const struct ulid *session, enum store_err err)
+{
+	struct check_fault f = check_fault_new(
+	    FAULT_STATE_WRONG, TABLE_SESSIONS, session->b, ULID_BYTES);
+
+	f.has_session = true;
+	f.session = *session;
+	snprintf(f.detail, sizeof(f.detail), "%s",
+	    err == STORE_CORRUPT ? "it is not what was written"
+				 : "it cannot be read");
+	check_tell(c, &f);
+}
+
+static enum store_err
+check_states(struct check *c)
+{
+	enum store_err err = STORE_OK;
+	struct ulid session;
+	struct buf state;
+
+	buf_init_secret(&state, STATE_FILE_BYTES);
+	for (size_t at = 0; at < c->sessions.len && err != STORE_NO_MEMORY;
+	     at += sizeof(session)) {
+		memcpy(&session, c->sessions.data + at, sizeof(session));
+		buf_reset(&state);
+		err = session_state_read(c->store, &session, &state);
+		/* A session needs none, and may just have ended. */
+		if (err != STORE_OK && err != STORE_NOT_FOUND &&
+		    err != STORE_NO_MEMORY)
+			tell_state(c, &session, err);
+	}
+	buf_clear(&state);
+	return err == STORE_NO_MEMORY ? err : STORE_OK;
+}
+
 /* Files that nobody names. */
 
 static void
@@ -227,7 +267,8 @@ check_files(struct check *c)
 		    c->file_bytes_done, c->file_bytes);
 		c->file_bytes_done += file.size;
 	}
-	if ((err = store_read_begin(c->store, &c->txn)) != STORE_OK)
+	if ((err = check_states(c)) != STORE_OK ||
+	    (err = store_read_begin(c->store, &c->txn)) != STORE_OK)
 		return err;
 	tell_spools(c);
 	err = files_unnamed(c->txn, on_unnamed, c);

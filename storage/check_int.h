@@ -37,6 +37,7 @@ struct check {
 	uint64_t artifact_bytes; /* of those that are no tombstones */
 	struct buf files;        /* struct check_file each */
 	struct buf spools;       /* struct ulid each: runs whose spool is bad */
+	struct buf sessions;     /* struct ulid each: their states are next */
 	uint64_t file_bytes, file_bytes_done;
 };
 

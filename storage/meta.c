@@ -149,15 +149,21 @@ meta_create(struct store_txn *txn)
 
 /*
  * Schema 1 had no audit log. In 2 a run's record ended before what is known of
- * its worker's messages: such records are read as they are.
+ * its worker's messages: such records are read as they are. Up to 3 the states
+ * of sessions had no seal. They are files, which this transaction does not hold:
+ * what it sealed before it failed is passed over the next time.
  */
 static int
 meta_upgrade(struct store_txn *txn, int64_t schema)
 {
+	enum store_err err;
+
 	if (schema == SCHEMA_VERSION)
 		return STORE_OK;
 	if (schema < 2)
 		audit_create(txn);
+	if (schema < 4 && (err = session_states_seal(txn->store)) != STORE_OK)
+		return (int)err;
 	return meta_put(txn, "schema", SCHEMA_VERSION);
 }
 

@@ -8,6 +8,7 @@
 #ifndef STORAGE_SESSION_H
 #define STORAGE_SESSION_H
 
+#include "common/buf.h"
 #include "model/limits.h"
 #include "storage/run.h"
 
@@ -75,8 +76,12 @@ int session_list(struct store_txn *, bool by_uid, uint32_t uid,
 
 /*
  * The state of a session's browser when its last run ended: opaque bytes in
- * sessions/ULID. A writer that was not committed leaves nothing behind.
+ * sessions/ULID, and behind them a seal that they are held to. A writer that was
+ * not committed leaves nothing behind.
  */
+#define STATE_SEAL_BYTES 5
+#define STATE_FILE_BYTES (LIMIT_STATE_BYTES + STATE_SEAL_BYTES)
+
 struct session_state;
 
 enum store_err session_state_new(
@@ -88,7 +93,17 @@ session_state_append(struct session_state *, const void *, size_t len);
 enum store_err session_state_commit(struct session_state *);
 void session_state_free(struct session_state **);
 
-/* *ret_fd is the caller's; STORE_NOT_FOUND when there is none. */
+/*
+ * Appends the state to a buffer with room for STATE_FILE_BYTES. STORE_NOT_FOUND
+ * when there is none; STORE_CORRUPT when it is not what was written, and the
+ * buffer is as it was.
+ */
+enum store_err
+session_state_read(struct store *, const struct ulid *, struct buf *ret);
+/*
+ * The file with its seal, for who copies it: sound or not. *ret_fd is the
+ * caller's; STORE_NOT_FOUND when there is none.
+ */
 enum store_err session_state_open(
     struct store *, const struct ulid *, int *ret_fd, size_t *ret_len);
 void session_state_remove(struct store *, const struct ulid *);

@@ -26,7 +26,7 @@ TAILQ_HEAD(store_ops, store_op);
 struct spool;
 LIST_HEAD(spool_list, spool);
 
-#define SCHEMA_VERSION 3
+#define SCHEMA_VERSION 4
 
 struct store {
 	uint32_t magic;
@@ -98,6 +98,8 @@ void artifact_file_remove(struct store *, const struct ulid *);
 enum store_err
 artifact_file_open(struct store *, const struct ulid *, int *ret_fd);
 enum store_err store_err_of_errno(int);
+/* Gives the states of sessions their seals, those that have none. */
+enum store_err session_states_seal(struct store *);
 
 /* The audit log of a store that has none; writes its state. */
 int audit_create(struct store_txn *);

@@ -3,10 +3,8 @@
  * larger than a packet goes in chunks.
  */
 #include <string.h>
-#include <unistd.h>
 
 #include "common/crashpoint.h"
-#include "common/fdio.h"
 #include "common/log.h"
 #include "launch/launch.h"
 #include "model/limits.h"
@@ -49,30 +47,18 @@ send_begin(struct task *t, bool state, bool secrets)
 /*
  * What the session's sites keep, as the run before left it; empty when there is
  * nothing. A browser that lives knows it, but the worker's next export does not
- * know the origins that only earlier runs visited. A state that cannot be read
- * is told and done without: most of it is in the profile, too.
+ * know the origins that only earlier runs visited. A state that cannot be read,
+ * or is not what was written, is told and done without: most of it is in the
+ * profile, too.
  */
 static void
 read_state(struct task *t, struct buf *ret)
 {
 	enum store_err err;
-	uint8_t *room;
-	size_t len;
-	int fd;
 
 	if (!t->keep)
 		return;
-	err = session_state_open(t->sup->store, &t->rec.session, &fd, &len);
-	if (err == STORE_OK) {
-		room = buf_reserve(ret, len);
-		if (room == NULL)
-			err = STORE_NO_MEMORY;
-		else if (pread(fd, room, len, 0) != (ssize_t)len)
-			err = STORE_IO;
-		else
-			ret->len += len;
-		fd_close(&fd);
-	}
+	err = session_state_read(t->sup->store, &t->rec.session, ret);
 	if (err == STORE_OK || err == STORE_NOT_FOUND)
 		return;
 	log_err("%s: the state of its session cannot be read: %s", t->name,
@@ -160,7 +146,7 @@ send_all(struct task *t, bool secrets)
 	struct buf state;
 	bool good;
 
-	buf_init_secret(&state, LIMIT_STATE_BYTES);
+	buf_init_secret(&state, STATE_FILE_BYTES);
 	read_state(t, &state);
 	good = send_begin(t, state.len > 0, secrets) &&
 	    (state.len == 0 ||

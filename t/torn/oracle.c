@@ -126,23 +126,22 @@ static bool
 session_seen(
     const struct ulid *id, const struct session_record *rec, int err, void *arg)
 {
-	static uint8_t bytes[WORK_STATE_BYTES + 1];
 	struct oracle *o = arg;
+	enum store_err got;
 	long version = -1;
-	ssize_t got;
-	size_t len;
-	int fd;
+	struct buf bytes;
 
 	(void)rec;
 	o->sessions++;
 	must(o, err == STORE_OK, "a session cannot be read");
-	if (session_state_open(o->store, id, &fd, &len) == STORE_OK) {
-		got = read(fd, bytes, sizeof(bytes));
-		close(fd);
-		if (got > 0)
-			version = work_version_of(bytes, (size_t)got);
+	buf_init(&bytes, STATE_FILE_BYTES);
+	got = session_state_read(o->store, id, &bytes);
+	if (got != STORE_NOT_FOUND) {
+		if (got == STORE_OK)
+			version = work_version_of(bytes.data, bytes.len);
 		must(o, version >= 0, "a session's state is half there");
 	}
+	buf_clear(&bytes);
 	must(o, state_is(o, id, version), "a session's state was lost");
 	return true;
 }

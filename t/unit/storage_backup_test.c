@@ -382,25 +382,58 @@ test_names(const struct copy *c)
 static int
 put_schema(struct store_txn *txn, void *arg)
 {
-	(void)arg;
-	return meta_put(txn, "schema", SCHEMA_VERSION + 1);
+	return meta_put(txn, "schema", *(const int *)arg);
 }
 
 static void
 test_newer(void)
 {
+	int later = SCHEMA_VERSION + 1;
 	static struct copy a;
 	struct store *s;
 
 	rest_new();
 	s = fx_open();
-	is_int(fx_write(s, put_schema, NULL), STORE_OK, "a later schema");
+	is_int(fx_write(s, put_schema, &later), STORE_OK, "a later schema");
 	is_int(copy_take(s, &a), STORE_OK, "is copied");
 	store_free(&s);
 	ok(rest_open(fx_dir) == NULL, "but not read");
 	made_new();
 	is_int(give(&a, true), STORE_NEWER, "and no store is made of it");
 	ok(made_is_empty(), "and nothing is left");
+	copy_clear(&a);
+}
+
+/* Of schema 3, when states of sessions had no seal: they are given theirs. */
+static void
+test_older(void)
+{
+	char path[512], name[ULID_CHARS + 1];
+	struct check_totals totals;
+	static struct copy a;
+	struct store *s, *t;
+	struct buf state;
+	int older = 3;
+
+	rest_new();
+	ulid_format(&rest.session.id, name);
+	snprintf(path, sizeof(path), "%s/sessions/%s", fx_dir, name);
+	is_int(truncate(path, (off_t)strlen("cookies")), 0, "an older state");
+	s = fx_open();
+	is_int(fx_write(s, put_schema, &older), STORE_OK, "an older schema");
+	is_int(copy_take(s, &a), STORE_OK, "is copied");
+	store_free(&s);
+	made_new();
+	is_int(give(&a, true), STORE_OK, "makes a store");
+	t = rest_open(made);
+	is_int(rest_check(t, &totals), 0, "which is sound");
+	buf_init(&state, STATE_FILE_BYTES);
+	is_int(session_state_read(t, &rest.session.id, &state), STORE_OK,
+	    "and has the state");
+	ok(state.len == 7 && memcmp(state.data, "cookies", 7) == 0,
+	    "as it was");
+	buf_clear(&state);
+	store_free(&t);
 	copy_clear(&a);
 }
 
@@ -413,6 +446,7 @@ main(void)
 	test_round();
 	test_gone();
 	test_newer();
+	test_older();
 	rest_new();
 	s = rest_open(fx_dir);
 	is_int(copy_take(s, &a), STORE_OK, "a copy");

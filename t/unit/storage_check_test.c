@@ -323,11 +323,46 @@ test_files(void)
 	store_free(&s);
 }
 
+/* Each byte of a session's state, and each shorter file. */
+static void
+test_state(void)
+{
+	struct store *s = filled();
+	struct check_totals t;
+	int told = 0, bytes;
+	char path[512];
+	struct stat st;
+
+	file_of("sessions", &rest.session.id, path);
+	if (stat(path, &st) == -1)
+		err(1, "%s", path);
+	bytes = (int)st.st_size;
+	ok(bytes > 7, "a session's state of %d bytes", bytes);
+	for (int at = 0; at < bytes; at++) {
+		flip_file(path, at);
+		told +=
+		    rest_check(s, &t) == 1 && rest_told[FAULT_STATE_WRONG] == 1;
+		flip_file(path, at);
+	}
+	is_int(told, bytes, "is told with any byte changed");
+	is_int(rest_check(s, &t), 0, "and sound without the change");
+	for (int len = bytes; len-- > 0;) {
+		is_int(truncate(path, len), 0, "a shorter one");
+		told -=
+		    rest_check(s, &t) == 1 && rest_told[FAULT_STATE_WRONG] == 1;
+	}
+	is_int(told, 0, "each is told");
+	unlink(path);
+	is_int(rest_check(s, &t), 0, "a session may have none");
+	store_free(&s);
+}
+
 int
 main(void)
 {
 	test_sound();
 	test_cases();
 	test_files();
+	test_state();
 	return done_testing();
 }

@@ -43,6 +43,8 @@ enum {
 };
 
 #define OLD_TEXT    "an artifact of long ago"
+#define OLD_STATE   "{\"cookies\":[]}"
+#define OLD_HEARD   5
 #define OLD_TABLES1 16 /* of schema 1 */
 #define OLD_TABLES2 18
 
@@ -135,7 +137,10 @@ old_put_number(const char *name, int64_t value)
 	old_put_buf(OLD_META, &k, &b);
 }
 
-/* Schema 1 had 28 fields, schema 2 said the level of trust besides. */
+/*
+ * Schema 1 had 28 fields, schema 2 said the level of trust besides, schema 3
+ * what is known of its worker's messages.
+ */
 static inline void
 old_put_run(int schema)
 {
@@ -143,7 +148,7 @@ old_put_run(int schema)
 	struct buf b;
 
 	buf_init(&b, 1024);
-	mp_put_array(&b, schema == 1 ? 28 : 29);
+	mp_put_array(&b, schema == 1 ? 28 : schema == 2 ? 29 : 31);
 	old_id(&b, &old.run);
 	old_id(&b, &old.session);
 	mp_put_bool(&b, true);
@@ -174,6 +179,10 @@ old_put_run(int schema)
 	mp_put_bin(&b, old.identity, sizeof(old.identity));
 	if (schema > 1)
 		old_str(&b, "remote");
+	if (schema > 2) {
+		mp_put_uint(&b, OLD_HEARD);
+		mp_put_int(&b, 1);
+	}
 	old_put_buf(OLD_RUNS, &k, &b);
 }
 
@@ -309,6 +318,20 @@ old_put_session(void)
 	old_mark(OLD_SESSIONS_BY_UID, &k);
 }
 
+/* The state of the session's browser: nothing but its bytes, up to schema 3. */
+static inline void
+old_put_state(void)
+{
+	char path[512], name[ULID_CHARS + 1];
+	FILE *f;
+
+	ulid_format(&old.kept, name);
+	snprintf(path, sizeof(path), "%s/sessions/%s", fx_dir, name);
+	f = fopen(path, "w");
+	if (f == NULL || fputs(OLD_STATE, f) == EOF || fclose(f) != 0)
+		err(1, "%s", path);
+}
+
 /* Of schema 2: a log with one row. */
 static inline void
 old_put_audit(void)
@@ -373,6 +396,7 @@ old_fill(int schema)
 	old_put_key();
 	old_put_artifact();
 	old_put_session();
+	old_put_state();
 	if (schema >= 2)
 		old_put_audit();
 }

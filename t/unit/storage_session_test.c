@@ -244,15 +244,50 @@ test_list(void)
 static bool
 state_is(struct store *s, const struct ulid *id, const char *text)
 {
-	char got[64] = "";
-	size_t len;
-	int fd;
+	struct buf got;
+	bool same;
 
-	if (session_state_open(s, id, &fd, &len) != STORE_OK)
-		return false;
-	is_int(read(fd, got, sizeof(got) - 1), len, "all of it is there");
-	close(fd);
-	return strcmp(got, text) == 0;
+	buf_init(&got, STATE_FILE_BYTES);
+	same = session_state_read(s, id, &got) == STORE_OK &&
+	    got.len == strlen(text) && memcmp(got.data, text, got.len) == 0;
+	buf_clear(&got);
+	return same;
+}
+
+/* What a reader is told; it must not have got a byte with an error. */
+static enum store_err
+state_err(struct store *s, const struct ulid *id)
+{
+	enum store_err err;
+	struct buf got;
+
+	buf_init(&got, STATE_FILE_BYTES);
+	err = session_state_read(s, id, &got);
+	if (err != STORE_OK && got.len != 0)
+		errx(1, "bytes of a state that is refused");
+	buf_clear(&got);
+	return err;
+}
+
+static void
+state_path(const struct ulid *id, char ret[400])
+{
+	char name[ULID_CHARS + 1];
+
+	ulid_format(id, name);
+	snprintf(ret, 400, "%s/sessions/%s", fx_dir, name);
+}
+
+static void
+state_put(struct store *s, const struct ulid *id, const char *text)
+{
+	struct session_state *st;
+
+	if (session_state_new(s, id, &st) != STORE_OK ||
+	    session_state_append(st, text, strlen(text)) != STORE_OK ||
+	    session_state_commit(st) != STORE_OK)
+		errx(1, "a state");
+	session_state_free(&st);
 }
 
 static void
@@ -263,26 +298,22 @@ test_state(void)
 	struct purge_result purged;
 	struct stat sb;
 	struct store *s;
-	char path[400], name[ULID_CHARS + 1];
+	char path[400];
 	static char much[LIMIT_STATE_BYTES];
-	size_t len;
-	int fd;
 
 	fx_new();
 	s = fx_open();
 	fx_write(s, insert, &r);
-	is_int(session_state_open(s, &r.id, &fd, &len), STORE_NOT_FOUND,
-	    "no state yet");
+	is_int(state_err(s, &r.id), STORE_NOT_FOUND, "no state yet");
 	is_int(session_state_new(s, &r.id, &st), STORE_OK, "a writer");
 	session_state_append(st, "first ", 6);
 	session_state_append(st, "state", 5);
-	is_int(session_state_open(s, &r.id, &fd, &len), STORE_NOT_FOUND,
+	is_int(state_err(s, &r.id), STORE_NOT_FOUND,
 	    "nothing is seen before it is committed");
 	is_int(session_state_commit(st), STORE_OK, "committed");
 	session_state_free(&st);
 	ok(state_is(s, &r.id, "first state"), "then it is there");
-	ulid_format(&r.id, name);
-	snprintf(path, sizeof(path), "%s/sessions/%s", fx_dir, name);
+	state_path(&r.id, path);
 	ok(stat(path, &sb) == 0 && (sb.st_mode & 07777) == 0600,
 	    "for its owner only");
 	session_state_new(s, &r.id, &st);
@@ -293,7 +324,10 @@ test_state(void)
 	is_int(session_state_append(st, much, sizeof(much)), STORE_OK,
 	    "as much as is allowed");
 	is_int(session_state_append(st, much, 1), STORE_LIMIT, "not more");
+	is_int(session_state_commit(st), STORE_OK, "and that is stored");
 	session_state_free(&st);
+	is_int(state_err(s, &r.id), STORE_OK, "and read");
+	state_put(s, &r.id, "first state");
 	is_int(entries("incoming"), 0, "writers leave nothing behind");
 	store_purge(s, &purged);
 	ok(purged.states == 0 && state_is(s, &r.id, "first state"),
@@ -303,10 +337,61 @@ test_state(void)
 	ok(purged.states == 1 && entries("sessions") == 0, "one without goes");
 	unlink(path);
 	is_int(symlink("/dev/zero", path), 0, "a link in its place");
-	ok(session_state_open(s, &r.id, &fd, &len) != STORE_OK,
-	    "is not followed");
+	is_int(state_err(s, &r.id), STORE_IO, "is not followed");
 	session_state_remove(s, &r.id);
 	is_int(entries("sessions"), 0, "and removed");
+	store_free(&s);
+}
+
+static void
+flip(int fd, size_t bit)
+{
+	off_t at = (off_t)bit / 8;
+	uint8_t byte;
+
+	if (pread(fd, &byte, 1, at) != 1)
+		err(1, "read");
+	byte ^= (uint8_t)(1 << bit % 8);
+	if (pwrite(fd, &byte, 1, at) != 1)
+		err(1, "write");
+}
+
+/* Each changed bit, each shorter file, one that is longer, another one's. */
+static void
+test_state_damage(void)
+{
+	static const char text[] = "{\"cookies\":[]}";
+	struct session_record r = made(7, FX_NOW), other = made(7, FX_NOW);
+	size_t len = strlen(text) + STATE_SEAL_BYTES;
+	char path[400], others[400];
+	int fd, refused = 0;
+	struct store *s;
+
+	fx_new();
+	s = fx_open();
+	state_put(s, &r.id, text);
+	state_path(&r.id, path);
+	if ((fd = open(path, O_RDWR | O_CLOEXEC)) == -1)
+		err(1, "%s", path);
+	for (size_t bit = 0; bit < len * 8; bit++) {
+		flip(fd, bit);
+		refused += state_err(s, &r.id) == STORE_CORRUPT;
+		flip(fd, bit);
+	}
+	is_int(refused, len * 8, "a state is refused with any bit changed");
+	ok(state_is(s, &r.id, text), "and right without the change");
+	is_int(pwrite(fd, "x", 1, (off_t)len), 1, "a longer file");
+	is_int(state_err(s, &r.id), STORE_CORRUPT, "is refused");
+	for (refused = 0; len-- > 0;)
+		refused += ftruncate(fd, (off_t)len) == 0 &&
+		    state_err(s, &r.id) == STORE_CORRUPT;
+	is_int(refused, strlen(text) + STATE_SEAL_BYTES,
+	    "so is each shorter one, and one that is empty");
+	close(fd);
+	state_put(s, &r.id, text);
+	state_path(&other.id, others);
+	is_int(link(path, others), 0, "the file of another session");
+	is_int(state_err(s, &other.id), STORE_CORRUPT, "is not this one's");
 	store_free(&s);
 }
 
@@ -342,7 +427,6 @@ test_expiry(void)
 {
 	struct session_record r = made(7, FX_NOW), other = made(7, FX_NOW);
 	struct take t = { other.id, 7, FX_NOW, TRUST_LOCAL };
-	struct session_state *st;
 	struct store *s;
 
 	fx_new();
@@ -350,9 +434,8 @@ test_expiry(void)
 	fx_write(s, insert, &r);
 	fx_write(s, insert, &other);
 	fx_write(s, take, &t);
-	session_state_new(s, &r.id, &st);
-	session_state_commit(st);
-	session_state_free(&st);
+	state_put(s, &r.id, "");
+	is_int(state_err(s, &r.id), STORE_OK, "an empty state is one");
 	is_int(sweep(s, FX_NOW + TTL - 1), 0, "alive 1 ms before its end");
 	is_int(sweep(s, FX_NOW + TTL), 1, "over at its end");
 	ok(nended == 1 && memcmp(&ended, &r.id, sizeof(ended)) == 0,
@@ -370,6 +453,7 @@ main(void)
 	test_give_back();
 	test_list();
 	test_state();
+	test_state_damage();
 	test_expiry();
 	return done_testing();
 }

@@ -28,7 +28,8 @@ test_run(struct store_txn *txn, int schema)
 	is_int(r.ended_ms, old.ended, "... its end");
 	is_int(r.trust, schema == 1 ? TRUST_LOCAL : TRUST_REMOTE,
 	    "... its level of trust");
-	is_int(r.heard, 0, "... nothing of a worker's messages");
+	is_int(r.heard, schema < 3 ? 0 : OLD_HEARD,
+	    "... what it heard of its worker");
 	is_int(run_total(txn, &f, &total), STORE_OK, "a total");
 	is_int(total, 1, "... counts it");
 	is_int(run_doc_get(txn, &old.run, RUN_DOC_INPUTS, &p, &len), STORE_OK,
@@ -57,6 +58,19 @@ test_others(struct store_txn *txn)
 	is_int(event_next_seq(txn, &old.run, &seq), STORE_OK, "its events");
 	is_int(seq, 2, "... go on");
 	is_int(session_get(txn, &old.kept, &session), STORE_OK, "a session");
+}
+
+static void
+test_state(struct store *s)
+{
+	struct buf b;
+
+	buf_init(&b, STATE_FILE_BYTES);
+	is_int(session_state_read(s, &old.kept, &b), STORE_OK,
+	    "the state of its browser");
+	ok(b.len == strlen(OLD_STATE) && memcmp(b.data, OLD_STATE, b.len) == 0,
+	    "... unchanged");
+	buf_clear(&b);
 }
 
 static void
@@ -137,6 +151,7 @@ test_from(int schema)
 		is_int(audit_state(txn, &a), STORE_OK, "an audit log");
 		is_int(a.rows, (schema == 1 ? 0 : 1) + round, "... of its own");
 		store_read_end(s);
+		test_state(s);
 		test_sound(s);
 		is_int(fx_write_at(s, append_audit, NULL, old.ended + 9),
 		    STORE_OK, "it goes on");
@@ -147,10 +162,35 @@ test_from(int schema)
 	}
 }
 
+static int
+put_schema(struct store_txn *txn, void *arg)
+{
+	return meta_put(txn, "schema", *(int *)arg);
+}
+
+/* An upgrade that ended behind the files, before its commit: it is done anew. */
+static void
+test_twice(void)
+{
+	int schema = 3;
+	struct store *s;
+
+	old_build(schema);
+	s = fx_open();
+	is_int(fx_write(s, put_schema, &schema), STORE_OK,
+	    "with its files upgraded");
+	store_free(&s);
+	s = fx_open();
+	test_state(s);
+	test_sound(s);
+	store_free(&s);
+}
+
 int
 main(void)
 {
 	for (int schema = 1; schema < SCHEMA_VERSION; schema++)
 		test_from(schema);
+	test_twice();
 	return done_testing();
 }

@@ -46,15 +46,14 @@ end(void)
 static void
 stored_is(const char *want, const char *name)
 {
-	char got[64] = "";
-	size_t len = 0;
-	int fd;
+	struct buf got;
 
-	is_int(session_state_open(sup.store, &task.rec.session, &fd, &len),
-	    STORE_OK, "there is a state");
-	is_int(read(fd, got, sizeof(got) - 1), len, "which can be read");
-	close(fd);
-	is_str(got, want, name);
+	buf_init(&got, STATE_FILE_BYTES);
+	is_int(session_state_read(sup.store, &task.rec.session, &got), STORE_OK,
+	    "there is a state");
+	buf_add(&got, "", 1);
+	is_str((const char *)got.data, want, name);
+	buf_clear(&got);
 }
 
 /* No file may become longer, as on a disk that is full. */
@@ -89,6 +88,14 @@ test_full_disk(void)
 	stored_is("first state", "a state with a gap is not taken");
 	is_int(task.warnings.count, 1, "one warning");
 	is_int(task.abort, ERR_NONE, "the run goes on");
+
+	begin();
+	data("some", 4);
+	fill_disk(true);
+	end();
+	fill_disk(false);
+	stored_is("first state", "nor is one without its seal");
+	is_int(task.warnings.count, 1, "one warning");
 }
 
 static void
