@@ -229,8 +229,8 @@ sub test_mode {
 	is_deeply(seen($c, @runs, $kept->{runId}), $seen,
 	    'runs, events, artifacts are as they were');
 	is_deeply(sessions($c), $sessions, 'so are sessions');
-	is(slurp((glob "$state/sessions/*")[0]), '{"cookies":[]}',
-	    '... with what their browsers knew');
+	like(slurp(state_file($state, $kept)), qr/^\{"cookies":\[\]\}.{5}\z/s,
+	    '... with what their browsers knew, and its checksum');
 	is_deeply([ make_runs($c, $runs) ], \@runs,
 	    'each key stands for its run');
 	my ($admin) = BrowserTask::Client->new($j->admin_sock);
@@ -244,9 +244,10 @@ sub test_mode {
 	is((script($c, 'item item', mode => 'sync'))->{status},
 	    'succeeded', 'and goes on');
 	read_anywhere($j, $c, $state);
+	damaged_session($j, $c, $state, $kept);
 	$j->stop;
 	damaged($i, $small);
-	damaged_state($i, $state, $seen);
+	damaged_state($i, $state, $kept);
 }
 
 # Who goes away in the middle of a copy leaves nothing behind.
@@ -376,9 +377,62 @@ sub read_anywhere {
 	like($i->log, qr/art_\S+: its bytes are not those/, 'it is logged');
 }
 
+# What the browsers of the run's session knew.
+sub state_file {
+	my ($state, $kept) = @_;
+	return "$state/sessions/" . substr $kept->{sessionId}, 5;
+}
+
+# The warnings of the session's next run.
+sub next_run {
+	my ($c, $kept, @words) = @_;
+	my $r = $c->call('run.submit', { templateId => 'keeper',
+		inputs => { do => \@words }, sessionId => $kept->{sessionId},
+		options => { mode => 'sync' } });
+
+	is($r->{status}, 'succeeded', "its next run: @words") or
+	    diag explain $r;
+	return join '; ', @{ $r->{warnings} // [] };
+}
+
+# The state of a session that was changed or cut is given to no browser. A check
+# finds it, the next runs say so, until one of them leaves a new one.
+sub damaged_session {
+	my ($i, $c, $state, $kept) = @_;
+	my $path = state_file($state, $kept);
+	my $bytes = slurp($path);
+	my $lost = qr/the session's cookies and storage could not be restored: .* damaged/;
+	my $given = 'given: {"cookies":[]}';
+	my %damage = (
+		'a letter of a name' => $bytes =~ s/cookies/ckokies/r,
+		'a bit of its checksum' => $bytes =~ s/(.)\z/$1 ^ "\x04"/ser,
+		'its end' => substr($bytes, 0, 12),
+		'all of it' => '',
+	);
+
+	is(next_run($c, $kept, 'given', 'result'), $given,
+	    'a sound state goes to the next run');
+	for my $what (sort keys %damage) {
+		spew($path, $damage{$what});
+		my ($code, $v) = fsck($i);
+		is("$code " . kinds($v), '1 STATE_WRONG', "$what: is found");
+		is($v->{findings}[0]{sessionId}, $kept->{sessionId},
+		    '... with its session');
+		like($v->{findings}[0]{advice}, qr/goes on without it/,
+		    '... and what comes of it');
+		like(next_run($c, $kept, 'given', 'result'),
+		    qr/^$lost; given: \z/, '... and no run is given it');
+		like(next_run($c, $kept, 'state', 'result'), qr/^$lost\z/,
+		    '... as long as it is there');
+		is(next_run($c, $kept, 'given', 'result'), $given,
+		    'a new one is used again');
+		is((fsck($i))[0], 0, 'and sound');
+	}
+}
+
 # Files of a state directory that were changed, cut, removed, added.
 sub damaged_state {
-	my ($i, $state, $seen) = @_;
+	my ($i, $state, $kept) = @_;
 	my @art = grep { m{^artifacts/} } files($state);
 	my ($changed, $cut, $gone) = map { "$state/$_" } @art;
 	my ($code, $v);
@@ -390,10 +444,12 @@ sub damaged_state {
 	unlink $gone;
 	my $extra = "$state/sessions/01ARZ3NDEKTSV4RRFFQ69G5FAV";
 	spew($extra, 'x');
+	flip(state_file($state, $kept), 4);
 	($code, $v) = fsck($i, '--state-dir', $state);
 	is($code, 1, 'a damaged state is not sound');
-	is(kinds($v), 'FILE_EXTRA FILE_MISSING FILE_WRONG', 'for these reasons');
-	is($v->{faults}{lost}, 3, 'three artifacts are lost');
+	is(kinds($v), 'FILE_EXTRA FILE_MISSING FILE_WRONG STATE_WRONG',
+	    'for these reasons');
+	is($v->{faults}{lost}, 4, 'three artifacts and a state are lost');
 	is($v->{faults}{left}, 1, 'and one file is too much');
 	my @told = grep { ($_->{runId} // '') =~ /^run_/ && $_->{advice} }
 	    @{ $v->{findings} };
@@ -408,7 +464,7 @@ sub damaged_state {
 	}
 	$j->stop;
 	my ($status, $out, $err) = $i->ctl('fsck', '--state-dir', $state);
-	like($out, qr/NOT sound: 3 lost, 0 wrong, 0 left over/, 'in words');
+	like($out, qr/NOT sound: 4 lost, 0 wrong, 0 left over/, 'in words');
 }
 
 each_mode(\&test_mode);

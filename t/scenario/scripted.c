@@ -10,6 +10,7 @@
  *   step:N, done:N, stepfail:N   a step starts, ends, fails
  *   warn, art, result  a warning, an artifact, a result document
  *   state              the state of its session's browser, if that is kept
+ *   given              a warning that tells which state it was given
  *   hold               waits to be told to end, then ends
  *   hold1              the same, but only in the first attempt
  *   pings:N            goes on when asked N times whether it lives
@@ -52,6 +53,7 @@ enum {
 };
 
 #define INPUT_BYTES (1u << 20)
+#define STATE_BYTES 60 /* of those that this sends */
 #define ITEMS_MAX   1000
 #define KEPT_MAX    4096
 #define BIG_CHUNKS  3
@@ -84,7 +86,7 @@ static const char *const metas[] = {
 };
 
 static struct {
-	struct buf inputs;
+	struct buf inputs, state;
 	bool done[ITEMS_MAX]; /* in an earlier attempt */
 	int64_t attempt;
 	char trust[17];
@@ -187,6 +189,10 @@ on_msg(const struct ipc_params *p)
 	case MSG_W_RUN_INPUT:
 		data = ipc_bin(p, F_DATA, &len);
 		buf_add(&run.inputs, data, len);
+		break;
+	case MSG_W_RUN_STATE:
+		data = ipc_bin(p, F_DATA, &len);
+		buf_add(&run.state, data, len);
 		break;
 	case MSG_W_RUN_JOURNAL:
 		on_journal(p);
@@ -394,6 +400,19 @@ send_state(void)
 }
 
 static void
+send_given(void)
+{
+	char text[100];
+	struct ipc_params p;
+
+	snprintf(text, sizeof(text), "given: %.*s", (int)run.state.len,
+	    run.state.len == 0 ? "" : (const char *)run.state.data);
+	ipc_params_init(&p, MSG_S_WARNING);
+	ipc_set_str(&p, F_TEXT, text);
+	say(&p);
+}
+
+static void
 hold(void)
 {
 	await(MSG__MAX);
@@ -444,6 +463,8 @@ obey(const char *word)
 		send_result("{\"answer\":42}");
 	} else if (strcmp(word, "state") == 0) {
 		send_state();
+	} else if (strcmp(word, "given") == 0) {
+		send_given();
 	} else if (strcmp(word, "trust") == 0) {
 		char text[64];
 
@@ -524,6 +545,7 @@ main(int argc, char *argv[])
 	struct ipc_params p;
 	char word[128];
 
+	buf_init(&run.state, STATE_BYTES);
 	buf_init(&run.inputs, INPUT_BYTES);
 	await(MSG_W_HELLO);
 	ipc_params_init(&p, MSG_S_HELLO);
