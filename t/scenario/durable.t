@@ -1,7 +1,8 @@
 #!/usr/bin/perl
-# Every acknowledgement follows a finished sync: strace looks at supervisord
-# while clients submit, follow, cancel, close and drain. One that tells before
-# it commits is found out.
+# Every acknowledgement follows a finished sync, those to clients and those to
+# workers, which then forget what they told: strace looks at supervisord while
+# clients submit, follow, cancel, close and drain. One that tells before it
+# commits is found out.
 use strict;
 use warnings;
 use BrowserTask::Beside;
@@ -12,6 +13,7 @@ use Test::More;
 use Time::HiRes qw(time);
 
 my $build = $ENV{builddir} // die "builddir is not set\n";
+my $src = $ENV{srcdir} // '.';
 my $rounds = sized('rounds', 3, 100);
 
 plan skip_all => 'strace is not installed'
@@ -117,10 +119,30 @@ sub bytes {
 
 my $changes = qr/run\.submit|run\.cancel|session\.close|service\.\w+/;
 
+# What a worker keeps until it is acknowledged, and what both sides number.
+my $kept = do {
+	my $text = BrowserTask::Harness::slurp("$src/ipc/msg.def");
+	my @names = $text =~
+	    /^MSG\(\w+,\s*"([\w.]+)",\s*NOTE,\s*UP,[^,]*,\s*IPC_KEPT\b/mg;
+	my $names = join '|', map { quotemeta } @names;
+	qr/^\x93\x02[\xa0-\xbf](?:$names)[\x80-\x8f]/;
+};
+
+# The number of the last message that a run.ack names.
+sub acknowledged {
+	my ($bytes) = @_;
+	my %form = ("\xcc" => 'C', "\xcd" => 'n', "\xce" => 'N',
+		"\xcf" => 'Q>');
+
+	$bytes =~ s/^\x93\x02\xa7run\.ack\x81\xa1n// or return undef;
+	my $form = $form{ substr $bytes, 0, 1 } // return ord $bytes;
+	return unpack $form, substr $bytes, 1;
+}
+
 # What is wrong in a log of calls, and how often which rule was looked at.
 sub judge {
 	my ($file, $meta) = @_;
-	my (%asked, %file, @faults, %seen);
+	my (%asked, %file, %heard, @faults, %seen);
 	my ($begun, $synced, $commit) = (0, 0, 0);    # lines
 	my $spool_written = 0;
 	my $spool_synced = 0;
@@ -169,9 +191,19 @@ sub judge {
 			while ($bytes =~ /\x94\x00\xce(....)[\xa0-\xbf]($changes)/gs) {
 				$asked{$fd}{ unpack 'N', $1 } = [ $n, $2 ];
 			}
-		} elsif ($line =~ m{^recvmsg\(\d+<UNIX:}) {
+		} elsif ($line =~ m{^recvmsg\(\d+<(UNIX:\[.*?\])>}) {
+			my ($peer, $bytes) = ($1, bytes($line));
 			# Only what names bytes of a spool needs them synced.
-			$file{journal} = 1 if bytes($line) =~ /item\.end/;
+			$file{journal} = 1 if $bytes =~ /item\.end/;
+			push @{ $heard{$peer} }, $n if $bytes =~ $kept;
+		} elsif ($line =~ m{^(?:send(?:msg|to)|writev?)\(\d+<(UNIX:\[.*?\])>}) {
+			my ($peer, $bytes) = ($1, bytes($line));
+			push @faults, "line $n: sent within a commit" if $begun;
+			my $last = acknowledged($bytes) // next;
+			$seen{acknowledgements}++;
+			push @faults, "line $n: message $last of a worker"
+			    . ' acknowledged without a commit'
+			    if $commit < ($heard{$peer}[ $last - 1 ] // $n);
 		} elsif ($line =~ /^(?:send(?:msg|to)|writev?)\((\d+)<UNIX-STREAM/) {
 			my ($fd, $bytes) = ($1, bytes($line));
 			push @faults, "line $n: sent within a commit" if $begun;
@@ -213,19 +245,38 @@ sub look {
 	waitpid $strace, 0;
 	my @result = judge($i->dir . '/trace', $meta);
 	is($i->stop, 0, 'it stops');
-	return @result;
+	return (@result, $i->dir . '/trace', $meta);
+}
+
+# Takes what the database was told out of the second half of a log.
+sub forge {
+	my ($from, $to) = @_;
+	my $name = join '', map { sprintf '\\x%02x', ord } split //, 'data.mdb';
+	open(my $in, '<', $from) or die "$from: $!\n";
+	my @lines = <$in>;
+
+	open(my $out, '>', $to) or die "$to: $!\n";
+	my @second = splice @lines, @lines / 2;
+	print {$out} @lines,
+	    grep { $_ !~ /^\w+\(\d+<[^>]*\Q$name\E>/ } @second;
+	close $out or die "$to: $!\n";
 }
 
 sub shipped {
-	my ($faults, $seen) = look('supervisord/supervisord', \&work);
+	my ($faults, $seen, $file, $meta) =
+	    look('supervisord/supervisord', \&work);
 
 	plan skip_all => 'strace may not attach' if !$seen;
 	is_deeply($faults, [], 'every acknowledgement follows a finished sync');
 	cmp_ok($seen->{$_} // 0, '>=', $rounds, "looked at: $_") for 'commits',
-	    'events', 'renames', 'synced spools', map { "answers to $_" }
+	    'events', 'renames', 'synced spools', 'acknowledgements', map { "answers to $_" }
 	    qw(run.submit run.cancel session.close service.drain
 	    service.resume);
 	figure('%s', join ', ', map { "$seen->{$_} $_" } sort keys %$seen);
+	forge($file, "$file.forged");
+	($faults) = judge("$file.forged", $meta);
+	cmp_ok(scalar(grep { /acknowledged without/ } @$faults), '>', 0,
+		'without commits, acknowledgements to workers are found out');
 }
 
 sub found_out {
