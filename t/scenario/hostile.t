@@ -2,8 +2,9 @@
 # Slow and hostile peers, all at the same time and for a while: a hundred clients
 # that never read, garbage, connections without end, users that nobody let in;
 # in the first half each slot has a run that does not go on, besides. The
-# others are answered as before, memory has a bound, runs go on; and those that
-# are not let in are turned away before a byte of theirs is read.
+# others are answered as before, no process takes more memory than the limits on
+# clients say, runs go on; and those that are not let in are turned away before a
+# byte of theirs is read, also by the service of an ordinary user.
 use strict;
 use warnings;
 use BrowserTask::Client;
@@ -11,20 +12,25 @@ use BrowserTask::Harness;
 use BrowserTask::Scenario;
 use BrowserTask::Size qw(figure seeded sized);
 use IO::Handle;
+use List::Util qw(max);
 use POSIX ();
 use Test::More;
 use Time::HiRes qw(time);
 
 # The 99th of others takes twice as long at most; a shared machine gets five
-# times that, and what a loaded one takes for anything.
-use constant { DEAF => 100, SLOWER => 5, FLOOR_S => 0.05, GROWN_KIB => 160 << 10,
-	STRANGER => 65533, SLOTS => 5, STUCK_S => 30 };
+# times that, and what is so little that a ratio says nothing.
+use constant { DEAF => 100, SLOWER => 5, FLOOR_S => 0.02,
+	STRANGER => 65533, SLOTS => 5, STUCK_S => 30, REFUSED => 20, CLIENTS => 600 };
+# All clients may leave 64 MiB unread together, one frame of 8 MiB may be in the
+# making, and each connection has its buffers. No other process hears of them.
+use constant { GROWN_KIB => (64 << 10) + (8 << 10) + CLIENTS * 16,
+	OTHERS_KIB => 2 << 10 };
 
 my $seed = seeded();
 my $seconds = sized('seconds of attacks', 10, 600);
 my $i = BrowserTask::Harness->new(scripted => 1, settings => [
 	'silentMs=600000', 'pingMs=200', 'maxConcurrentRuns=' . SLOTS,
-	'maxClients=1000', 'maxClientsPerUid=600' ])->start;
+	'maxClients=' . CLIENTS, 'maxClientsPerUid=' . CLIENTS ])->start;
 my $c = client($i);
 my $calm = BrowserTask::Harness->new(scripted => 1)->start;
 my $other = client($calm);
@@ -32,8 +38,21 @@ my $pid = $c->call('profile.get')->{pid};
 my (@stuck, $stuck_at, @cancels, @refused);
 
 sub anonymous_kib {
-	my $text = BrowserTask::Harness::slurp("/proc/$pid/status") // '';
+	my ($of) = @_;
+	my $text = BrowserTask::Harness::slurp("/proc/$of/status") // '';
 	return $text =~ /^RssAnon:\s+(\d+)/m ? $1 : 0;
+}
+
+# What the largest process of each kind has, but for the one that clients talk
+# to.
+sub others_kib {
+	my %most = (launcher => anonymous_kib($i->{pid}));
+
+	for my $p (tree($i->{pid})) {
+		my ($kind) = $p->{cmd} =~ /^(egressd|cell|workerd)\b/ or next;
+		$most{$kind} = max($most{$kind} // 0, anonymous_kib($p->{pid}));
+	}
+	return %most;
 }
 
 # In a process of its own until the time is over; what it says it did.
@@ -125,15 +144,19 @@ sub flood {
 }
 
 # Someone whom the socket's file lets through, but nobody has let in.
-sub stranger {
-	my ($end) = @_;
-	my ($n, $served) = (0, 0);
-
+sub become_stranger {
 	$) = STRANGER . ' ' . STRANGER;
 	POSIX::setgid(STRANGER);
 	POSIX::setuid(STRANGER);
+}
+
+sub stranger {
+	my ($to, $end) = @_;
+	my ($n, $served) = (0, 0);
+
+	become_stranger();
 	while (time < $end) {
-		my $s = BrowserTask::Client->new($i->client_sock, raw => 1);
+		my $s = BrowserTask::Client->new($to->client_sock, raw => 1);
 		$s->bytes(frame('hello', proto => 1, client => 'stranger'));
 		$s->closed(60);
 		$served += keys %{ $s->{answers} };
@@ -141,6 +164,44 @@ sub stranger {
 		select undef, undef, undef, 0.005;
 	}
 	return "$n connections of a stranger, $served served";
+}
+
+# Connections that have sent $bytes before the service, which is stopped, sees
+# them: the errors that they end with. A socket that is closed before all that
+# came was read tells ECONNRESET, else it tells the end.
+sub ends_of {
+	my ($to, $bytes, $stranger) = @_;
+	my ($p) = grep { $_->{cmd} =~ /^supervisord: running/ }
+	    tree($to->{pid});
+	pipe(my $r, my $w) or die "pipe: $!\n";
+	pipe(my $said, my $say) or die "pipe: $!\n";
+
+	kill 'STOP', $p->{pid};
+	wait_until(60, sub { (grep { $_->{pid} == $p->{pid} }
+		tree($to->{pid}))[0]{state} eq 'T' });
+	my $kid = fork() // die "fork: $!\n";
+	if ($kid == 0) {
+		become_stranger() if $stranger;
+		close $w;
+		my @s = map { my $s = BrowserTask::Client->new(
+			$to->client_sock, raw => 1); $s->bytes($bytes); $s }
+		    1 .. REFUSED;
+		syswrite $say, "sent\n";
+		<$r>;
+		syswrite $say, join(' ', map { my $got =
+			sysread $_->{sock}, my $buf, 1;
+			defined $got ? $got : $!{ECONNRESET} ? 'unread' : $! }
+		    @s) . "\n";
+		POSIX::_exit(0);
+	}
+	close $say;
+	my $sent = <$said>;
+	kill 'CONT', $p->{pid};
+	close $w;
+	my $ends = <$said> // 'nothing';
+	waitpid $kid, 0;
+	chomp $ends;
+	return $ends;
 }
 
 # Some rounds of questions: the times they took, and those of another service
@@ -184,19 +245,25 @@ sub stick {
 stick(0);
 done($c, $stuck[0], 1);
 ask(sub { $_[0] < 60 });
-my $before = anonymous_kib();
+my $before = anonymous_kib($pid);
 stick(SLOTS - 1);
 done($c, $_, 1) for @stuck;
+my %others = others_kib();
+my %others_most = %others;
 my $rounds = 0;
 my $most = 0;
-my $root = $> == 0 && $i->{mode} eq 'system';
-if ($root) {
-	chmod 0755, $i->dir, $i->run_dir;
-	chmod 0666, $i->client_sock;
+# Whom only the service itself does not let in: a service of the system, and one
+# of an ordinary user.
+my @open = $> == 0 ? ($i, BrowserTask::Harness->new(mode => 'user',
+	scripted => 1)->start) : ();
+for my $to (@open) {
+	chmod 0755, $to->dir, $to->run_dir;
+	chmod 0666, $to->client_sock;
 }
 my @attacks = (attack('never read', \&never_read), attack(garbage => \&garbage),
 	attack(flood => \&flood),
-	$root ? attack(stranger => \&stranger) : ());
+	map { my $to = $_; attack(stranger => sub { stranger($to, @_) }) }
+	    @open);
 my $end = time + $seconds;
 my @late;
 
@@ -204,9 +271,11 @@ sub ask_until {
 	my ($until, $mute) = @_;
 	return ask(sub {
 		stick($mute) if time > $stuck_at + STUCK_S;
-		my $kib = anonymous_kib();
-		$most = $kib if $kib > $most;
+		$most = max($most, anonymous_kib($pid));
 		if (++$rounds % 20 == 0) {
+			my %now = others_kib();
+			$others_most{$_} = max($others_most{$_} // 0, $now{$_})
+			    for keys %now;
 			my $r = $c->run('scripted', { do => [ 'item', 'art' ] },
 				{ mode => 'async' });
 			push @late, $r->{runId} // 'refused';
@@ -222,14 +291,16 @@ my @said = map { my $fh = $_->{from}; waitpid $_->{pid}, 0;
 	join '', <$fh> } @attacks;
 figure('%s', $_) for @said;
 is((grep { /died/ } @said), 0, 'every attack went on to its end');
-like($said[-1], qr/^[1-9].* 0 served$/, 'strangers are turned away') if $root;
+for my $n (1 .. @open) {
+	my $mode = $open[-$n]{mode};
+	like($said[-$n], qr/^[1-9].* 0 served$/, "$mode: strangers are turned away");
+}
 
 for my $half ([ 'all slots stuck', $slow ], [ 'slots free', $loud ]) {
 	my ($name, $times) = @$half;
 	my ($p99, $calm) = map { quantile(0.99, @{ $times->{$_} }) }
 	    qw(took calm);
-	my $bound = SLOWER * 2 * $calm;
-	$bound = SLOWER * FLOOR_S if $bound < SLOWER * FLOOR_S;
+	my $bound = max(SLOWER * 2 * $calm, FLOOR_S);
 	figure('p99 of others, %s: %.1f ms of %d, %.1f times the %.1f ms of a '
 	    . 'service that nobody attacks', $name, 1000 * $p99,
 	    scalar @{ $times->{took} }, $p99 / $calm, 1000 * $calm);
@@ -237,6 +308,12 @@ for my $half ([ 'all slots stuck', $slow ], [ 'slots free', $loud ]) {
 }
 figure('%d KiB of memory at most, %d before', $most, $before);
 cmp_ok($most - $before, '<', GROWN_KIB, 'memory has a bound');
+for my $kind (sort keys %others) {
+	figure('%s: %d KiB at most, %d before', $kind, $others_most{$kind},
+	    $others{$kind});
+	cmp_ok($others_most{$kind} - $others{$kind}, '<', OTHERS_KIB,
+		"$kind: has nothing of it");
+}
 is((grep { (ended($c, $_, 120) // {})->{status} ne 'succeeded' } @late), 0,
 	@late . ' runs meanwhile succeed');
 ok(wait_until(60, sub { $c->call('profile.get')->{clients} == 1 }),
@@ -247,10 +324,18 @@ is(ended($c, $stuck[0])->{status}, 'canceled', 'the run from before, too');
 figure('cancel of one that does not answer: at most %.0f ms of %d',
     1000 * quantile(1, @cancels), scalar @cancels);
 is_deeply(\@refused, [], 'each is canceled');
-if ($root) {
-	my ($code, $out) = $i->ctl('audit', '--action', 'access.refuse');
-	like($out, qr/@{[STRANGER]}/, 'the audit log has the stranger');
+for my $to (@open) {
+	my ($code, $out) = $to->ctl('audit', '--action', 'access.refuse');
+	like($out, qr/@{[STRANGER]}/, "$to->{mode}: the audit log has the stranger");
+	for my $bytes ("\0", frame('hello', proto => 1)) {
+		is(ends_of($to, $bytes, 1), join(' ', ('unread') x REFUSED),
+			"$to->{mode}: " . length($bytes)
+			. ' bytes of a stranger are not read');
+	}
+	# One that is let in: its bytes are read, and end it.
+	is(ends_of($to, "\xff" x 4, 0), join(' ', (0) x REFUSED),
+		"$to->{mode}: the bytes of others are");
 }
-is($_->stop, 0, 'stops') for $i, $calm;
+is($_->stop, 0, 'stops') for $i, $calm, @open[1 .. $#open];
 is(left(60), '', 'no process is left');
 done_testing();
