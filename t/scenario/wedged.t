@@ -8,11 +8,13 @@ use BrowserTask::Beside;
 use BrowserTask::Harness;
 use BrowserTask::Scenario;
 use BrowserTask::Size qw(figure sized);
-use List::Util qw(min);
+use List::Util qw(max min);
 use Test::More;
 use Time::HiRes qw(time);
 
-# Promised, and how many times as long a shared machine may take.
+# Promised, and how many times as long a shared machine may take. What a call is
+# promised to take it may take anywhere, or twice as long as a call to another
+# service at the same moment, in which no worker is stuck.
 use constant { CANCEL_S => 1, CRASH_S => 0.5, ANSWER_S => 0.05, SLOWER => 5 };
 use constant LIMIT_MS => 8000;
 
@@ -156,9 +158,10 @@ sub check_next {
 	    or diag explain $r;
 }
 
-# One round of questions to the control plane; the times by what was asked.
+# One round of questions to the control plane; the times by what was asked, and
+# those of the other service.
 sub ask {
-	my ($c, $times, @stuck) = @_;
+	my ($c, $calm, $times, @stuck) = @_;
 	my %calls = (
 		'profile.get' => sub { {} },
 		'run.list' => sub { { limit => 20 } },
@@ -169,9 +172,11 @@ sub ask {
 
 	for my $n (1 .. $times / keys %calls) {
 		for my $call (sort keys %calls) {
-			my ($s, $a) = $c->timed($call, $calls{$call}->($n));
+			my $params = $calls{$call}->($n);
+			my ($s, $a) = $c->timed($call, $params);
 			push @{ $took{$call} }, $s;
 			push @bad, $a if $a->{errorCode};
+			push @{ $took{calm} }, ($calm->timed($call, $params))[0];
 		}
 	}
 	for my $n (1 .. 10) {
@@ -185,32 +190,40 @@ sub ask {
 	return %took;
 }
 
+# The p99 of each call, and its bound, of one round.
+sub round_of {
+	my ($c, $calm, $times, @stuck) = @_;
+	my %took = ask($c, $calm, $times, @stuck);
+	my $cancels = delete $took{'run.cancel'};
+	my $other = quantile(0.99, @{ delete $took{calm} });
+	my $bound = min(SLOWER * ANSWER_S, max(ANSWER_S, 2 * $other));
+	my %p99 = map { $_ => quantile(0.99, @{ $took{$_} }) } keys %took;
+
+	figure('run.cancel of a queued run: at most %.1f ms of %d',
+	    quantile(1, @$cancels) * 1000, scalar @$cancels);
+	# Few, and each waits for the disk.
+	cmp_ok(quantile(1, @$cancels), '<', CANCEL_S * SLOWER,
+		'run.cancel of a queued run');
+	figure('p99 of a service with no worker: %.1f ms', $other * 1000);
+	return ($bound, %p99);
+}
+
 # Up to three rounds: what else the machine does is none of the service's.
 sub check_control {
 	my ($c, @stuck) = @_;
+	my $i = BrowserTask::Harness->new(scripted => 1)->start;
 	my $times = sized('calls while all are stuck', 1000, 10_000);
-	my %p99;
+	my ($bound, %p99);
 
 	for my $round (1 .. 3) {
-		my %took = ask($c, $times, @stuck);
-		my $cancels = delete $took{'run.cancel'};
-		figure('run.cancel of a queued run: at most %.1f ms of %d',
-		    quantile(1, @$cancels) * 1000, scalar @$cancels);
-		# Few, and each waits for the disk.
-		cmp_ok(quantile(1, @$cancels), '<', CANCEL_S * SLOWER,
-			'run.cancel of a queued run');
-		for my $call (keys %took) {
-			my $p99 = quantile(0.99, @{ $took{$call} });
-			$p99{$call} = $p99
-			    if !defined $p99{$call} || $p99 < $p99{$call};
-		}
-		last if !grep { $_ >= ANSWER_S * SLOWER } values %p99;
+		($bound, %p99) = round_of($c, client($i), $times, @stuck);
+		last if !grep { $_ >= $bound } values %p99;
 	}
 	for my $call (sort keys %p99) {
 		figure('%s: p99 is %.1f ms', $call, $p99{$call} * 1000);
-		cmp_ok($p99{$call}, '<', ANSWER_S * SLOWER,
-			"$call: its p99");
+		cmp_ok($p99{$call}, '<', $bound, "$call: its p99");
 	}
+	is($i->stop, 0, 'the other service stops');
 }
 
 # Whoever answers has precedence over what computes.
