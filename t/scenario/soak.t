@@ -10,6 +10,7 @@ use BrowserTask::Beside;
 use BrowserTask::Harness;
 use BrowserTask::Scenario;
 use BrowserTask::Size qw(figure sized);
+use List::Util qw(max);
 use Test::More;
 use Time::HiRes qw(time);
 
@@ -131,21 +132,25 @@ sub files_of_runs {
 
 sub test_scripted {
 	my $runs = sized('runs without a browser', 500, 10_000);
-	my $warm = $runs / 10;
+	my $warm = max(100, $runs / 100);
 	my $i = BrowserTask::Harness->new(scripted => 1, settings => [
 		'maxConcurrentRuns=' . AT_ONCE, 'runTtlMs=86400000' ])->start;
 	my $c = client($i);
-	my (%by_status, @wrong, $first);
+	my (%by_status, @wrong, $first, @course);
 	my $was = time;
 
 	for (my $n = 0; $n < $runs; $n += BATCH) {
 		my $count = $n + BATCH > $runs ? $runs - $n : BATCH;
 		$first //= [ measure($i, $c, 0), $n ] if $n >= $warm;
+		push @course, measure($i, $c, 0)->{'supervisord KiB'}
+		    if $n >= $runs / 10 * (1 + @course);
 		push @wrong, batch_of($c, $n, $count, \%by_status);
 	}
 	my $took = time - $was;
 	figure('%d runs, %.1f per s', $runs, $runs / $took);
 	is_deeply(\@wrong, [], "$runs runs end as they should");
+	figure('supervisord KiB after each tenth of them: %s',
+	    join ' ', @course);
 	compare($first->[0], measure($i, $c, 0), $runs - $first->[1]);
 	my $counted = $c->call('profile.get')->{runs};
 	is_deeply({ map { $_ => $counted->{$_} } keys %by_status }, \%by_status,
