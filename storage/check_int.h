@@ -26,6 +26,7 @@ struct check {
 	struct store_txn *txn;
 	const struct check_watch *watch;
 	bool live;
+	unsigned looks; /* at commits that were overwritten then */
 	struct check_totals totals;
 	uint64_t entries, entries_done; /* for the progress */
 	/* Of runs, asked for again and again. */
@@ -63,6 +64,11 @@ void check_session_by_uid(struct check *, const struct txn_walk *);
 /* The last group of run_index or events is over. */
 void check_index_end(struct check *);
 void check_events_end(struct check *);
+/*
+ * The pages below the tables. False: this transaction's commit is overwritten
+ * by now, and another transaction is to be looked at.
+ */
+bool check_pages(struct check *);
 /* What no entry shows by itself. */
 void check_artifact_total(struct check *);
 void check_audit(struct check *);

@@ -19,6 +19,7 @@ storage_libstorage_a_SOURCES = \
 	storage/check.h \
 	storage/check_files.c \
 	storage/check_int.h \
+	storage/check_pages.c \
 	storage/check_rows.c \
 	storage/check_runs.c \
 	storage/codec.c \

@@ -53,6 +53,12 @@ say(struct inspect *in, enum msg_id msg)
 	buf_reset(&in->json);
 }
 
+static int64_t
+count_of(uint64_t n)
+{
+	return n < IPC_INT_MAX ? (int64_t)n : IPC_INT_MAX;
+}
+
 static void
 on_progress(void *arg, const char *what, uint64_t done, uint64_t total)
 {
@@ -61,8 +67,9 @@ on_progress(void *arg, const char *what, uint64_t done, uint64_t total)
 
 	ipc_params_init(&p, MSG_STORE_PROGRESS);
 	ipc_set_str(&p, F_TEXT, what);
-	ipc_set_int(&p, F_DONE, (int64_t)done);
-	ipc_set_int(&p, F_TOTAL, (int64_t)total);
+	/* What a damaged table counts may be no number that a message has. */
+	ipc_set_int(&p, F_DONE, count_of(done));
+	ipc_set_int(&p, F_TOTAL, count_of(total));
 	wire_send(in->wire, &p);
 }
 

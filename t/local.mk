@@ -41,6 +41,7 @@ SYSTEM_TESTS = \
 	t/scenario/egress_pages.t \
 	t/scenario/faults.t \
 	t/scenario/faults_socket.t \
+	t/scenario/flipped.t \
 	t/scenario/handover.t \
 	t/scenario/hostile.t \
 	t/scenario/inspections.t \
