@@ -7,6 +7,7 @@
 # SEED repeats a sequence.
 use strict;
 use warnings;
+use BrowserTask::Gate;
 use BrowserTask::Harness;
 use BrowserTask::Scenario;
 use BrowserTask::Size qw(figure seeded sized);
@@ -15,18 +16,20 @@ use List::Util qw(min);
 use Test::More;
 use Time::HiRes qw(time);
 
-use constant { LIMIT_MS => 5000, LONGEST_MS => 80000, ATTEMPTS => 3 };
+use constant { LIMIT_MS => 5000, LONGEST_MS => 80000, ATTEMPTS => 3,
+	PAGES => 200, MORE => 9 };
 
 my $build = $ENV{builddir} // die "builddir is not set\n";
 my $json = JSON::PP->new->utf8;
 seeded();
 
 my $items = sized('items of a run, which ends behind each', 4, 30);
-my $batches = sized('batches of 200 pages', 1, 10);
-# Behind how many pages each of them is killed.
+my $batches = sized('batches of ' . PAGES . ' pages', 1, 10);
+# Behind how many pages each of them is killed, twice: so many more may be done
+# by then, and the second time is behind those.
 my @kills = map {
-	my ($one, $two) = (1 + int rand 190, 1 + int rand 190);
-	$one < $two ? [ $one, $two ] : [ $two, $one ]
+	my $one = 1 + int rand(PAGES - 3 * MORE);
+	[ $one, $one + MORE + 1 + int rand(PAGES - 2 * MORE - 1 - $one) ]
 } 1 .. $batches;
 my $tried = 0;
 
@@ -222,51 +225,55 @@ sub steady {
 }
 
 # Waits until $n pages are done, kills and looks what was stored then, which is
-# a bit more than was told. When it was killed; the items of that attempt and
-# those before it.
+# a bit more than was told: the items of that attempt and those before it.
 sub kill_behind {
-	my ($i, $run, $kind, $n, $attempt, $keep, $between) = @_;
+	my ($i, $run, $kind, $n, $attempt, $between, @keep) = @_;
 	my (@done, @stored);
 
 	steady($i, sub { done($_[0], $run, $n) });
 	steady($i, sub { @done = progress($_[0], $run); 1 });
+	is(steady($i, sub { get($_[0], $run)->{status} }), 'running',
+		"$kind killed while the batch goes on");
 	kill 'KILL', pid_of($i, $kind);
-	my $killed_ms = 1000 * time;
 	if ($kind eq 'launcher') {
 		$i->wait(30);
-		left(60, $keep);
+		left(60, @keep);
 		$between->();
 		$i->start;
 	}
 	steady($i, sub { @stored = progress($_[0], $run, $attempt); 1 });
 	my %stored = map { $_ => 1 } @stored;
 	is(scalar(grep { !$stored{$_} } @done), 0,
-		"$kind killed: all that was told is stored");
+		"... all that was told is stored");
 	cmp_ok(scalar @done, '>=', $n, "... of at least $n pages");
-	return ($killed_ms, @stored);
+	return @stored;
 }
 
-# Killed twice, so that no attempt is the last one. A page that was in work at
-# the first kill is fetched once more, and then finished.
+# Killed twice, so that no attempt is the last one; pages are held back until
+# then, so that it is at work. A page that was in work at the first kill is
+# fetched once more, and then finished.
 sub test_batch {
 	my ($i, $site, $name, @kills) = @_;
-	my @urls = map { $site->url("/corpus/$_") } 1 .. 200;
+	my $gate = BrowserTask::Gate->new(
+		sub { $site->url("/corpus/$_[0]") });
+	my @urls = map { $gate->url($_, 'page') } 1 .. PAGES;
 	my $fetches = sub {
-		my %count = $site->fetched;
-		return map { $count{"/corpus/$_"} // 0 } 1 .. 200;
+		my %count = $gate->asked;
+		return map { $count{"/$_/page"} // 0 } 1 .. PAGES;
 	};
 	my (%want, @first);
 
-	$site->reset;
 	my $run = batch(client($i), \@urls,
-		{ mode => 'async', timeoutMs => 600_000 },
-		concurrency => 5)->{runId};
-	my (undef, @stored) = kill_behind($i, $run, 'launcher', $kills[0], 1,
-		$site->{pid}, sub { @first = $fetches->() });
+		{ mode => 'async', timeoutMs => 600_000 }, concurrency => 5,
+		navigationTimeoutMs => 120_000)->{runId};
+	$gate->pass($kills[0] + MORE);
+	my @stored = kill_behind($i, $run, 'launcher', $kills[0], 1,
+		sub { @first = $fetches->() }, $site->{pid}, $gate->{pid});
 	$want{$_} = 1 for @stored;
-	(my $killed_ms, @stored) = kill_behind($i, $run, 'supervisord',
-		$kills[1], 2);
+	$gate->pass($kills[1] + MORE);
+	@stored = kill_behind($i, $run, 'supervisord', $kills[1], 2);
 	$want{$_} //= $first[$_] + 1 for @stored;
+	$gate->pass(PAGES);
 	my $r = steady($i, sub { ended($_[0], $run, 600) });
 	my @count = $fetches->();
 	my @twice = grep { $count[$_] != $want{$_} } keys %want;
@@ -276,11 +283,9 @@ sub test_batch {
 	note sprintf '%s: %d pages fetched', $name, $all;
 	is("$r->{status} $r->{attempt}", 'succeeded 2',
 		"$name: it was begun again, once") or diag $i->log;
-	cmp_ok($r->{endedAt}, '>', $killed_ms,
-		"$name: and went on when supervisord was killed");
-	is_deeply($r->{result}{summary}, { total => 200, succeeded => 200,
+	is_deeply($r->{result}{summary}, { total => PAGES, succeeded => PAGES,
 		failed => 0 }, "$name: every page is read");
-	is(scalar(keys %{ { items($r) } }), 200, "$name: and there once");
+	is(scalar(keys %{ { items($r) } }), PAGES, "$name: and there once");
 	is("@twice", '', "$name: none of the " . keys(%want)
 	    . ' finished pages is fetched again');
 }

@@ -39,9 +39,15 @@ sub pass {
 	syswrite $self->{order}, pack('N', $n) or die "gate: $!\n";
 }
 
+# A page 0 is never held: when it is answered, all that came before is known.
 sub asked {
 	my ($self) = @_;
-	$self->{asked}{$_}++ for $self->seen;
+	my $last = IO::Socket::INET->new(PeerAddr => '127.0.0.1',
+		PeerPort => $self->{port}) or die "gate: $!\n";
+
+	syswrite $last, "GET /0/ HTTP/1.1\r\n\r\n";
+	sysread $last, my $answer, 4096 or die "gate: no answer\n";
+	$self->{asked}{$_}++ for grep { $_ ne '/0/' } $self->seen;
 	return %{ $self->{asked} // {} };
 }
 
@@ -65,7 +71,7 @@ sub serve {
 				delete $_->{$fh} for \%text, \%held;
 				close $fh;
 			} elsif ($text{$fh} =~
-			    s{^GET (/(\d+)/\S+) .*?\r\n\r\n}{}s) {
+			    s{^GET (/(\d+)/\S*) .*?\r\n\r\n}{}s) {
 				syswrite $log, "$1\n";
 				$held{$fh} = [ $fh, $2 ];
 			}
