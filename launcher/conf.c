@@ -172,6 +172,34 @@ blank_comment(char *p)
 	return end;
 }
 
+static bool
+begins_comment(const char *at)
+{
+	return *at == '#' || (*at == '/' && (at[1] == '/' || at[1] == '*'));
+}
+
+/*
+ * A URL, or a path, without quotes: what is left of it would be taken. last is
+ * what stands before, comments and blanks left out.
+ */
+static bool
+comment_is_meant(struct parse *p, const char *text, const char *at, char last)
+{
+	int len = *at == '#' ? 1 : 2;
+
+	if (last == '=')
+		return conf_bad(&p->error, line_of(text, at),
+		    "%.*s begins a comment where a value should be: put the"
+		    " value in quotes",
+		    len, at);
+	if (at > text && strchr(" \t\r\n\"'", at[-1]) == NULL)
+		return conf_bad(&p->error, line_of(text, at),
+		    "%.*s in a value begins a comment: put the value in quotes,"
+		    " or a blank before the comment",
+		    len, at);
+	return true;
+}
+
 /*
  * Without comments libconfuse counts lines right: it counts theirs twice. Of a
  * string without end it would write parts to the standard output.
@@ -179,7 +207,7 @@ blank_comment(char *p)
 static bool
 blank_comments(struct parse *p, char *text)
 {
-	char *at = text, *next;
+	char *at = text, *next, last = '\n';
 
 	while (*at != '\0') {
 		next = at + 1;
@@ -189,15 +217,35 @@ blank_comments(struct parse *p, char *text)
 				return conf_bad(&p->error, line_of(text, at),
 				    "this string has no end: close it with %c",
 				    *at);
-		} else if (*at == '#' ||
-		    (*at == '/' && (at[1] == '/' || at[1] == '*'))) {
+			last = *at;
+		} else if (begins_comment(at)) {
+			if (!comment_is_meant(p, text, at, last))
+				return false;
 			next = blank_comment(at);
 			if (next == NULL)
 				return conf_bad(&p->error, line_of(text, at),
 				    "this comment has no end: close it with "
 				    "*/");
+		} else if (strchr(" \t\r\n", *at) == NULL) {
+			last = *at;
 		}
 		at = next;
+	}
+	return true;
+}
+
+/* What libconfuse leaves out of a word, or takes for its own syntax. */
+static bool
+has_no_signs(struct parse *p, char *text)
+{
+	for (char *at = text; *at != '\0';) {
+		if (*at == '"' || *at == '\'')
+			at = skip_string(at);
+		else if (strchr("*,+(){}", *at) != NULL)
+			return conf_bad(&p->error, line_of(text, at),
+			    "%c needs quotes: write name = \"value\"", *at);
+		else
+			at++;
 	}
 	return true;
 }
@@ -231,7 +279,7 @@ parse_bytes(struct parse *p, const char *bytes, size_t len)
 	if (text == NULL)
 		return conf_bad(&p->error, 0, "no memory");
 	good = blank_comments(p, text) && has_no_variables(p, text) &&
-	    parse_text(p, text);
+	    has_no_signs(p, text) && parse_text(p, text);
 	free(text);
 	return good;
 }

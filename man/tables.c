@@ -441,9 +441,9 @@ print_sample(void)
 	char line[SETTINGS_LINE_BYTES];
 	struct settings defaults;
 
-	puts("# Sample of browsertaskd.conf: every setting with its default.\n"
-	     "# See browsertaskd.conf(5); check with browsertaskd -n; a\n"
-	     "# running service takes it over on SIGHUP.");
+	puts("# Every setting of browsertaskd.conf(5), with its default.\n"
+	     "# Check with browsertaskd -n, take over with browsertaskctl\n"
+	     "# restart. Put texts in quotes: // and # begin a comment.");
 	settings_default(&defaults);
 	for (size_t i = 0; (s = settings_row(i)) != NULL; i++) {
 		settings_format_line(&defaults, i, line);

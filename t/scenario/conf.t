@@ -115,6 +115,20 @@ sub test_check {
 	is(check($i, "maxClient = 7\n"), '78 browsertaskd: FILE:1: unknown '
 	    . qq(setting "maxClient": did you mean maxClients?\n),
 	    'a misspelt one');
+	is(check($i, "debug = no\nupstreamProxy = http://u:pw\@proxy:3128\n"),
+	    '78 browsertaskd: FILE:2: // in a value begins a comment: put the'
+	    . " value in quotes, or a blank before the comment\n",
+	    'a URL without quotes');
+	is(check($i, "forbiddenDomains = *\n\n"), '78 browsertaskd: FILE:1: *'
+	    . qq( needs quotes: write name = "value"\n), 'a pattern, too');
+	is(check($i, "allowedDomains = \" \"\n"), '78 browsertaskd: FILE:1: '
+	    . 'allowedDomains: " " has an entry that is empty, or two without '
+	    . "a comma between: write one comma between two entries\n",
+	    'a list that would allow everything');
+	is(check($i, "waive = none\n"), '78 browsertaskd: FILE:1: waive: "none"'
+	    . " has a name that is no protection's: write ipc-namespace, "
+	    . 'uts-namespace, own-uids, call-filters, landlock, control-groups,'
+	    . " no-core-dumps\n", 'a long message is told to its end');
 	is(check($i, "uidBlocks = 4\nuidBase = 4294901760\n"),
 	    "0 FILE: good\n", 'settings that go together');
 	like(check($i, "# uids\nuidBlocks = 2000\nuidBase = 4294901760\n"),

@@ -26,7 +26,7 @@ parse(const char *text)
 static const char *
 mistake(const char *text)
 {
-	static char said[300];
+	static char said[SETTINGS_ERROR_BYTES + 16];
 
 	if (parse(text))
 		return "none";
@@ -180,7 +180,8 @@ test_mistakes(void)
 	    "no value");
 	is_str(mistake("maxClients = 7\npingMs = \"200\\\"\n"),
 	    "2: this string has no end: close it with \"", "quote without end");
-	is_int(parse("maxClients = { 7 }\n"), false, "a list");
+	is_str(mistake("maxClients = { 7 }\n"),
+	    "1: { needs quotes: write name = \"value\"", "a list");
 	is_int(parse("maxClients += 7\n"), false, "adding to it");
 	is_int(parse("include(\"/etc/passwd\")\n"), false, "including");
 	is_int(parse("= 7\n"), false, "no name");
@@ -190,6 +191,53 @@ test_mistakes(void)
 	    " 600000 (ms)",
 	    "one good and one wrong");
 	is_int(got.maxClients, 1024, "change nothing");
+}
+
+/* Values that libconfuse would take a part of. */
+static void
+test_quotes(void)
+{
+	is_str(mistake("debug = no\nupstreamProxy = http://proxy:3128\n"),
+	    "2: // in a value begins a comment: put the value in quotes, or a"
+	    " blank before the comment",
+	    "a URL");
+	is_str(mistake("secretsDir = /tmp/rv//s\n"),
+	    "1: // in a value begins a comment: put the value in quotes, or a"
+	    " blank before the comment",
+	    "a path with //");
+	is_str(mistake("secretsDir = /tmp/*\n"),
+	    "1: /* in a value begins a comment: put the value in quotes, or a"
+	    " blank before the comment",
+	    "a path with /*");
+	is_str(mistake("maxClients = 7# seven\n"),
+	    "1: # in a value begins a comment: put the value in quotes, or a"
+	    " blank before the comment",
+	    "a comment without a blank");
+	is_str(mistake("secretsDir = //srv/secrets\ndebug = yes\n"),
+	    "1: // begins a comment where a value should be: put the value in"
+	    " quotes",
+	    "a value that is a comment");
+	is_str(mistake("pingMs = /* a */ # b\n 500\n"),
+	    "1: /* begins a comment where a value should be: put the value in"
+	    " quotes",
+	    "a comment before a value");
+	is_str(mistake("\nforbiddenDomains = *.example.com:443\n"),
+	    "2: * needs quotes: write name = \"value\"", "a pattern");
+	is_str(mistake("forbiddenDomains = *\nmaxClients = 7\n"),
+	    "1: * needs quotes: write name = \"value\"", "a * alone");
+	is_str(mistake("allowedDomains = a.example,b.example\n"),
+	    "1: , needs quotes: write name = \"value\"", "a list with commas");
+	ok(parse("upstreamProxy = \"http://proxy:3128\"// here\n"
+		 "forbiddenDomains='*,#,/*,//'# and\n") == false &&
+		strstr(error.text, "is no list of patterns") != NULL,
+	    "quotes hold them all");
+	ok(parse("upstreamProxy = \"http://proxy:3128\"// here\n"
+		 "allowedDomains='*.example.com:443,*:22'# and\n"
+		 "secretsDir = /srv/a-b_c.d%20/e@f/[g] // there\n") &&
+		strcmp(got.upstreamProxy, "http://proxy:3128") == 0 &&
+		strcmp(got.allowedDomains, "*.example.com:443,*:22") == 0 &&
+		strcmp(got.secretsDir, "/srv/a-b_c.d%20/e@f/[g]") == 0,
+	    "and what is in them is taken whole");
 }
 
 static void
@@ -345,6 +393,7 @@ main(void)
 	test_every_setting();
 	test_good();
 	test_mistakes();
+	test_quotes();
 	test_bytes();
 	test_truncation();
 	test_mutation();
