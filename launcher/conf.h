@@ -10,8 +10,8 @@
 #define CONF_BYTES_MAX 65536 /* of the file */
 
 struct conf_error {
-	int line;       /* 0: of the file as a whole */
-	char text[256]; /* no control characters */
+	int line;                        /* 0: of the file as a whole */
+	char text[SETTINGS_ERROR_BYTES]; /* no control characters */
 };
 
 /* Line of each setting, 0: the file does not name it. */

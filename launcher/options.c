@@ -123,7 +123,7 @@ options_ready_fd(struct options *o, const char *value, int *ret_exit)
 static bool
 options_assign(struct options *o, const char *assignment, int *ret_exit)
 {
-	char error[256];
+	char error[SETTINGS_ERROR_BYTES];
 
 	if (o->nassignments == OPTIONS_ASSIGNMENTS_MAX)
 		return options_bad(
@@ -311,7 +311,7 @@ options_print_changed(const struct settings *s)
 static bool
 options_configure(struct options *o, int *ret_exit)
 {
-	char why[PATH_MAX + 320];
+	char why[PATH_MAX + SETTINGS_ERROR_BYTES + 16];
 	bool has_file;
 
 	if (!options_settings(o, &o->settings, &has_file, why, sizeof(why))) {

@@ -67,7 +67,7 @@ void
 reload_settings(const struct reload *r)
 {
 	struct options *o = r->options;
-	char why[PATH_MAX + 320];
+	char why[PATH_MAX + SETTINGS_ERROR_BYTES + 16];
 	struct settings new;
 	bool has_file, changed = false, regroup;
 

@@ -112,20 +112,49 @@ setting_check_directory(const char *value, char *ret_why, size_t size)
 	    bad(ret_why, size, "is no absolute path: begin it with /");
 }
 
+/* One entry or more, with commas between and blanks around them only. */
+static bool
+is_list(const char *value)
+{
+	size_t len;
+
+	for (;;) {
+		value += strspn(value, " ");
+		len = strcspn(value, SETTING_SEPARATORS);
+		value += len;
+		value += strspn(value, " ");
+		if (len == 0 || (*value != ',' && *value != '\0'))
+			return false;
+		if (*value++ == '\0')
+			return true;
+	}
+}
+
+static bool
+no_list(char *ret_why, size_t size)
+{
+	return bad(ret_why, size,
+	    "has an entry that is empty, or two without a comma between: write"
+	    " one comma between two entries");
+}
+
 bool
 setting_check_resolvers(const char *value, char *ret_why, size_t size)
 {
-	char *copy = strdup(value), *rest = copy, *word;
-	bool good = copy != NULL;
+	char *copy, *rest, *word;
+	bool good = true;
 	int n = 0;
 
+	if (!is_list(value))
+		return no_list(ret_why, size);
+	rest = copy = strdup(value);
 	if (copy == NULL)
 		return bad(ret_why, size, "cannot be read: no memory");
 	while (good && (word = strsep(&rest, SETTING_SEPARATORS)) != NULL)
 		if (*word != '\0')
 			good = ++n <= RESOLVERS_MAX && is_resolver(word);
 	free(copy);
-	if (good && n > 0)
+	if (good)
 		return true;
 	return bad(ret_why, size,
 	    "is no list of name servers: write up to %d addresses with commas"
@@ -192,9 +221,12 @@ setting_check_domains(const char *value, char *ret_why, size_t size)
 {
 	struct domain_list *list = NULL;
 	char why[DOMAINS_WHY_BYTES];
-	char *copy = strdup(value);
+	char *copy;
 	bool good;
 
+	if (!is_list(value))
+		return no_list(ret_why, size);
+	copy = strdup(value);
 	if (copy == NULL)
 		return bad(ret_why, size, "cannot be read: no memory");
 	setting_lines(value, copy);
@@ -246,10 +278,13 @@ list_waivable(char *ret_text, size_t size)
 bool
 setting_check_protections(const char *value, char *ret_why, size_t size)
 {
-	char *copy = strdup(value), *rest = copy, *word, known[160];
+	char *copy, *rest, *word, known[160];
 	enum protection p = PROTECTION__MAX;
-	bool good = copy != NULL;
+	bool good = true;
 
+	if (!is_list(value))
+		return no_list(ret_why, size);
+	rest = copy = strdup(value);
 	if (copy == NULL)
 		return bad(ret_why, size, "cannot be read: no memory");
 	while (good && (word = strsep(&rest, SETTING_SEPARATORS)) != NULL) {

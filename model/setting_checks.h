@@ -21,7 +21,7 @@ setting_check setting_check_characters;
 setting_check setting_check_resolvers;
 /* URL of a proxy. */
 setting_check setting_check_proxy;
-/* Patterns of model/domains.h, commas or blanks between. */
+/* Patterns of model/domains.h, commas between; lists are not empty. */
 setting_check setting_check_domains;
 
 /* Names of protections that may be waived. */

@@ -271,7 +271,7 @@ static bool
 read_text(size_t i, const char *value, char *ret_error, size_t size)
 {
 	const struct setting_info *row = &rows[i];
-	char why[128] = "";
+	char why[SETTINGS_ERROR_BYTES - 96] = "";
 
 	if (strlen(value) >= SETTINGS_VALUE_BYTES)
 		snprintf(why, sizeof(why), "is longer than %d bytes",

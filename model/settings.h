@@ -8,6 +8,7 @@
 
 #define SETTINGS_NAME_BYTES  32   /* longest name, with its terminator */
 #define SETTINGS_VALUE_BYTES 1024 /* longest value as text, likewise */
+#define SETTINGS_ERROR_BYTES 512  /* what is wrong with one, in words */
 /* A line of the configuration file: name = "value". */
 #define SETTINGS_LINE_BYTES (SETTINGS_NAME_BYTES + SETTINGS_VALUE_BYTES + 8)
 

@@ -31,7 +31,7 @@ void
 reload_setting(void *arg, const char *name, const char *value)
 {
 	struct sup *sup = arg;
-	char why[256];
+	char why[SETTINGS_ERROR_BYTES];
 
 	if (!settings_set(&sup->settings, name, value, why, sizeof(why))) {
 		log_err("launcher: %s", why);

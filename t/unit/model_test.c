@@ -132,7 +132,7 @@ test_settings_rows(void)
 static const char *
 judge(const char *name, const char *value)
 {
-	static char error[400];
+	static char error[SETTINGS_ERROR_BYTES];
 	struct settings s, before;
 
 	settings_default(&s);
@@ -183,6 +183,41 @@ test_settings_text(void)
 	ok(settings_is_default(&s, row), "and again");
 }
 
+/* Lists have commas between their entries, and at least one. */
+static void
+test_settings_lists(void)
+{
+	static const char *const names[] = { "allowedDomains",
+		"forbiddenDomains", "resolver", "waive" };
+	static const char *const wrong[] = { " ", ",", " , ", "a,,b", "a, ,b",
+		",a", "a,", "a, ", "exa mple", "landlock call-filters" };
+	char want[160];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		for (size_t k = 0; k < sizeof(wrong) / sizeof(wrong[0]); k++) {
+			snprintf(want, sizeof(want),
+			    "%s: \"%s\" has an entry that is empty, or two"
+			    " without a comma between: write one comma between"
+			    " two entries",
+			    names[i], wrong[k]);
+			is_str(judge(names[i], wrong[k]), want, names[i]);
+		}
+	is_str(judge("waive", " landlock ,call-filters , no-core-dumps "),
+	    "good", "blanks around commas");
+	is_str(judge("allowedDomains", "  a.example,b.example:443  "), "good",
+	    "and around all");
+	is_str(judge("waive", "lndlock"),
+	    "waive: \"lndlock\" has a name that is no protection's: write "
+	    "ipc-namespace, uts-namespace, own-uids, call-filters,"
+	    " landlock, control-groups, no-core-dumps",
+	    "a message is told to its end");
+	is_str(judge("forbiddenDomains", "a..b"),
+	    "forbiddenDomains: \"a..b\" is no list of patterns: \"a..b\": "
+	    "write a host like example.com, *.example.com, 192.0.2.1 or"
+	    " [2001:db8::1], each with :PORT or without",
+	    "as is this one");
+}
+
 static void
 test_settings_addresses(void)
 {
@@ -190,7 +225,7 @@ test_settings_addresses(void)
 		"[2001:db8::1]:53, 192.0.2.1", "2001:db8::1", "[::1]" };
 	static const char *const bad[] = { "a.example", "192.0.2.1:0",
 		"192.0.2.1:65536", "192.0.2.1:", "[192.0.2.1]", "[::1",
-		"[::1]53", "::1:x", ",", "1.1.1.1,2,3,4,5,6,7,8,9" };
+		"[::1]53", "::1:x", "1.1.1.1,2,3,4,5,6,7,8,9" };
 	static const char *const proxies[] = { "http://127.0.0.1:3128",
 		"socks5://u:p@proxy.example:1080",
 		"http://u:a@b:c@[::1]:8080" };
@@ -295,6 +330,7 @@ main(void)
 	test_settings_rows();
 	test_settings_check();
 	test_settings_text();
+	test_settings_lists();
 	test_settings_addresses();
 	test_states();
 	test_settings();
