@@ -29,13 +29,16 @@ take_setting(const struct reload *r, const struct settings *new, size_t i)
 {
 	struct options *o = r->options;
 	const struct setting_info *row = settings_row(i);
+	const char *quote = row->type == SETTING_TEXT ? "\"" : "";
 	char now[SETTINGS_VALUE_BYTES], then[SETTINGS_VALUE_BYTES];
 
 	settings_format(&o->settings, i, then);
 	settings_format(new, i, now);
 	if (row->taken == SETTING_START) {
-		log_warn("setting %s: stays %s until the next start, then %s",
-		    row->name, then, now);
+		log_warn(
+		    "setting %s: stays %s%s%s until a start or restart, then"
+		    " %s%s%s",
+		    row->name, quote, then, quote, quote, now, quote);
 		return;
 	}
 	settings_copy(&o->settings, new, i);
@@ -44,11 +47,8 @@ take_setting(const struct reload *r, const struct settings *new, size_t i)
 		log_info("setting %s: changed", row->name);
 		return;
 	}
-	if (row->type == SETTING_TEXT)
-		log_info(
-		    "setting %s: \"%s\", was \"%s\"", row->name, now, then);
-	else
-		log_info("setting %s: %s, was %s", row->name, now, then);
+	log_info("setting %s: %s%s%s, was %s%s%s", row->name, quote, now, quote,
+	    quote, then, quote);
 	tell(r->supervise, row->name, now);
 }
 

@@ -195,7 +195,8 @@ sub test_start {
 	    "$mode: the reload is logged");
 	is(count($log, qr/^<\d>browsertaskd: setting/m),
 	    $mode eq 'system' ? 1 : 2, "$mode: a line for each change");
-	like($log, qr/^<4>browsertaskd: setting uidBlocks: stays 7 until the/m,
+	like($log, qr/^<4>browsertaskd:\ setting\ uidBlocks:\ stays\ 7\ until
+	    \ a\ start\ or\ restart,\ then\ 3$/mx,
 	    "$mode: and for what has to wait") if $mode eq 'user';
 	is($c->call('profile.get')->{maxConcurrentRuns}, 2,
 	    "$mode: the option is still over it");
@@ -308,6 +309,11 @@ sub test_effects {
 
 # More runs at once, with the real browser: one that waits begins.
 sub test_runs {
+	my $log = reload($i, "maxClients = 3\ndebug = yes\n"
+	    . "secretsDir = '/srv/x'\n", qr/: setting secretsDir/);
+	like($log, qr{^<4>browsertaskd:\ setting\ secretsDir:\ stays\ ""\ until
+	    \ a\ start\ or\ restart,\ then\ "/srv/x"$}mx,
+	    'a text that has to wait is in quotes');
 	my $site = BrowserTask::Scenario::Site->new;
 	my $i = BrowserTask::Harness->new(
 	    conf => "maxConcurrentRuns = 1\n")->start;
