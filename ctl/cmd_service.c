@@ -115,8 +115,11 @@ show_status(const struct ctl *ctl, struct json_val profile)
 	text_bytes(number(profile, "freeBytes"), disk, sizeof(disk));
 	text_bytes(number(profile, "storeBytes"), store, sizeof(store));
 	show_state(ctl, profile);
-	show_text("up", "%s, pid %" PRId64 ", start number %" PRId64, up,
-	    number(profile, "pid"), number(profile, "epoch"));
+	show_text("up",
+	    "%s, pid %" PRId64 " (supervisord %" PRId64
+	    "), start number %" PRId64,
+	    up, number(profile, "launcherPid"), number(profile, "pid"),
+	    number(profile, "epoch"));
 	show_runs(profile);
 	show_browser(profile);
 	show_line("clients", json_obj_get(profile, "clients"));

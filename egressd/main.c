@@ -103,6 +103,7 @@ main(int argc, char *argv[])
 	log_init("egressd", LOGL_INFO);
 	check_descriptors();
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGHUP, SIG_IGN); /* is meant for the launcher */
 	setproctitle("running");
 	read_arguments(argc, argv, &egress);
 	raise_descriptors(&egress);

@@ -445,7 +445,9 @@ main(int argc, char *argv[])
 	mallopt(M_MXFAST, 0);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a full disk by another name */
+	signal(SIGHUP, SIG_IGN);  /* is meant for the launcher */
 	sup->started_mono_ms = clock_mono_ms();
+	sup->launcher_pid = getppid();
 	sup->state_dir = state_dir;
 	sup->base = event_base_new();
 	sup->turn =

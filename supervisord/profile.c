@@ -186,6 +186,7 @@ profile_get(struct client *client, uint32_t seq, const struct ipc_params *p)
 	json_put_int64(&w, "epoch", store_epoch(sup->store));
 	json_put_int64(&w, "uptimeMs", clock_mono_ms() - sup->started_mono_ms);
 	json_put_int64(&w, "pid", getpid());
+	json_put_int64(&w, "launcherPid", sup->launcher_pid);
 	json_put_int64(&w, "templates", (int64_t)registry_count(sup->registry));
 	profile_load(sup, client, &w);
 	json_put_int64(&w, "warmCells", (int64_t)spares_ready(sup));

@@ -35,6 +35,7 @@ struct sup {
 	struct restart *restart;
 	const char *state_dir;
 	int64_t started_mono_ms;
+	int64_t launcher_pid;
 	int64_t drained_ms; /* since when no run is started; 0: they are */
 	size_t secrets;     /* runs whose secrets the launcher keeps */
 	size_t checks;      /* cells that describe a template for a client */

@@ -219,6 +219,21 @@ sub test_start {
 	    qr/^<6>browsertaskd: (reload: no setting changed)$/m,
 	    "$mode: the same again changes nothing");
 
+	# The signal is for one process; who takes another is not punished.
+	my ($pid, $launcher) = @{ $c->call('profile.get') }{
+	    qw(pid launcherPid) };
+	is($launcher, $i->{pid}, "$mode: the profile has the launcher's pid");
+	my @others = grep { $_->{cmd} =~ /^(supervisord|egressd)/ }
+	    tree($i->{pid});
+	is(@others, 2, "$mode: supervisord and egressd");
+	kill HUP => map { $_->{pid} } @others;
+	is($c->call('profile.get')->{pid}, $pid,
+	    "$mode: SIGHUP to supervisord is no end of it");
+	my $ignored = grep { (BrowserTask::Harness::slurp(
+		"/proc/$_->{pid}/status") // '') =~ /^SigIgn:.*[13579bdf]$/m }
+	    @others;
+	is($ignored, 2, "$mode: it is ignored, in both");
+
 	# A new supervisord knows, too.
 	my $pid = $c->call('profile.get')->{pid};
 	kill KILL => $pid;

@@ -187,6 +187,11 @@ ok $p->{draining} && $p->{drainedAt} > 1.6e12, 'the profile tells';
 is $p->{queuedRuns}, 5, '... all of them wait';
 ($rc, $out, $err) = ctl('status');
 like $out, qr/^browsertaskd \S+  draining since 20/, 'the status tells';
+like $out, qr/^up +[^,]+, pid $i->{pid} \(supervisord $p->{pid}\), start/m,
+    '... and whom to signal';
+my $file = $i->state_dir . '/store/data.mdb';
+ok wait_until(60, sub { json('profile')->{storeBytes}
+	== (stat $file)[12] * 512 }), '... and what the store occupies';
 $i->stop;
 $i->start;
 $p = json('profile');
