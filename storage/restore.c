@@ -34,7 +34,8 @@ struct restore {
 	bool claimed; /* what is in the directory is ours */
 	bool kept;
 	enum target target;
-	int fd; /* of TARGET_FILE */
+	char name[BACKUP_NAME_CHARS + 1]; /* of the last file that came */
+	int fd;                           /* of TARGET_FILE */
 	struct sha256_ctx sha;
 	struct records *records;
 	bool has_records; /* all of them came */
@@ -151,6 +152,7 @@ restore_file(struct restore *r, const char *name, uint64_t size)
 {
 	if (r->target != TARGET_NONE || strlen(name) > BACKUP_NAME_CHARS)
 		return STORE_CORRUPT;
+	strlcpy(r->name, name, sizeof(r->name));
 	sha256_init(&r->sha);
 	if (strcmp(name, RECORDS_FILE) == 0)
 		return records_open(r, size);
@@ -277,6 +279,12 @@ restore_finish(struct restore *r, struct store_error *error)
 	return err == STORE_OK
 	    ? err
 	    : fail(error, err, 0, "note which artifacts had expired");
+}
+
+const char *
+restore_name(const struct restore *r)
+{
+	return r->name;
 }
 
 void

@@ -122,6 +122,26 @@ say_error(struct inspect *in, enum store_err err, const char *what)
 	return LAUNCH_EXIT_STORE;
 }
 
+/* A backup that was changed, at the file that was noticed first. */
+static int
+say_damage(struct inspect *in, const struct restore *r)
+{
+	struct json_writer w;
+	char text[256];
+
+	snprintf(text, sizeof(text), "%s: is not as the backup was written",
+	    restore_name(r)[0] == '\0' ? "SHA256SUMS" : restore_name(r));
+	json_writer_init(&w, &in->json);
+	json_write_begin_object(&w);
+	json_put_str(&w, "error", text);
+	json_put_str(&w, "advice",
+	    "sha256sum -c SHA256SUMS, in the backup's directory, names all such"
+	    " files; restore another backup, since --force takes none of them");
+	json_write_end_object(&w);
+	say(in, MSG_STORE_DONE);
+	return LAUNCH_EXIT_STORE;
+}
+
 static bool
 is_sound(const struct check_totals *t)
 {
@@ -351,6 +371,20 @@ restore_check(struct inspect *in, struct restore *r)
 }
 
 static int
+restore_make(struct inspect *in, struct restore *r)
+{
+	struct store_error error = { .text = "the backup" };
+	enum store_err err = restore_receive(in, r);
+
+	if (err == STORE_CORRUPT)
+		return say_damage(in, r);
+	if (err == STORE_OK)
+		err = restore_finish(r, &error);
+	return err == STORE_OK ? restore_check(in, r)
+			       : say_error(in, err, error.text);
+}
+
+static int
 run_restore(struct inspect *in)
 {
 	struct store_error error = { 0 };
@@ -364,14 +398,8 @@ run_restore(struct inspect *in)
 	signal(SIGHUP, SIG_IGN);
 	supervisord_confine(in->state_dir);
 	err = restore_new(in->state_dir, &r, &error);
-	if (err == STORE_OK) {
-		strlcpy(error.text, "the backup", sizeof(error.text));
-		err = restore_receive(in, r);
-	}
-	if (err == STORE_OK)
-		err = restore_finish(r, &error);
-	code = err != STORE_OK ? say_error(in, err, error.text)
-			       : restore_check(in, r);
+	code = err == STORE_OK ? restore_make(in, r)
+			       : say_error(in, err, error.text);
 	restore_free(&r);
 	return code;
 }

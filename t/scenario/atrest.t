@@ -286,9 +286,14 @@ sub damaged {
 		substr($bytes, $at, 1) =
 		    chr(ord(substr $bytes, $at, 1) ^ (1 << int rand 8));
 		spew("$copy/$file", $bytes);
-		my ($status, $out, $err) =
-		    $i->ctl('restore', '--state-dir', $to, $copy);
+		my ($status, $out, $err) = $i->ctl('restore',
+		    $n % 2 ? '--force' : (), '--state-dir', $to, $copy);
 		$refused++ if $status >> 8 == 1;
+		is($err, "browsertaskctl: $file: is not as the backup was"
+		    . " written\nhint: sha256sum -c SHA256SUMS, in the backup's"
+		    . ' directory, names all such files; restore another backup,'
+		    . " since --force takes none of them\n",
+		    'the file is named, and what to do') if $n <= 6;
 		$left++ if -d $to && files($to);
 		system 'rm', '-rf', $copy, $to;
 	}
