@@ -209,8 +209,8 @@ decode_permitted(struct decoder *d, const struct msg_row *row)
 		return verdict(
 		    d, IPC_BROKEN, "%s is not permitted now", row->name);
 	if ((row->flags & IPC_ADMIN_ONLY) != 0 && !d->gate->admin)
-		return verdict(
-		    d, wrong(d), "%s is for administrators", row->name);
+		return verdict(d, wrong(d),
+		    "%s is for administrators, on admin.sock", row->name);
 	return decode_params(d, row);
 }
 

@@ -261,7 +261,7 @@ print_messages(enum ipc_dir dir)
 		printf(".It Sy %s Pq ", row->name);
 		print_phases(row);
 		printf("; at most %zu bytes%s\n", row->max_bytes,
-		    (row->flags & IPC_ADMIN_ONLY) != 0 ? "; administrators"
+		    (row->flags & IPC_ADMIN_ONLY) != 0 ? "; on admin.sock only"
 			: (row->flags & IPC_KEPT) != 0 ? "; numbered"
 						       : "");
 		put_text(row->help);

@@ -130,20 +130,30 @@ methods_call(struct client *c, const struct ipc_msg *msg)
 		    "there is no such method");
 }
 
+/* What is wrong with a request that was not handed on. */
+static enum err_code
+refusal_code(const struct client *c, enum msg_id msg)
+{
+	if (msg == MSG__MAX)
+		return ERR_UNKNOWN_METHOD;
+	return !client_is_admin(c) &&
+		(msg_row(msg)->flags & IPC_ADMIN_ONLY) != 0
+	    ? ERR_NOT_PERMITTED
+	    : ERR_INVALID_PARAMETER;
+}
+
 void
 methods_refuse(struct client *c, const struct ipc_msg *msg, const char *reason)
 {
-	bool known = msg->params.msg != MSG__MAX;
+	enum err_code code = refusal_code(c, msg->params.msg);
 	struct ulid id;
-	bool named = known && msg->params.v[F_RUN_ID].set &&
+	bool named = code != ERR_UNKNOWN_METHOD &&
+	    msg->params.v[F_RUN_ID].set &&
 	    id_parse("run_", ipc_str(&msg->params, F_RUN_ID), &id);
 
-	if (known && !client_is_admin(c) &&
-	    (msg_row(msg->params.msg)->flags & IPC_ADMIN_ONLY) != 0)
+	if (code == ERR_NOT_PERMITTED)
 		auditlog_tell_often(client_sup(c), (int64_t)c->uid,
 		    AUDIT_ACCESS_REFUSE, NULL, "%s",
 		    msg_row(msg->params.msg)->name);
-	reply_error(c, msg->seq,
-	    known ? ERR_INVALID_PARAMETER : ERR_UNKNOWN_METHOD,
-	    named ? &id : NULL, reason);
+	reply_error(c, msg->seq, code, named ? &id : NULL, reason);
 }

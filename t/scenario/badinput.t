@@ -13,8 +13,8 @@ my $i = BrowserTask::Harness->new(settings => ['maxQueuedRuns=1',
 my $c = client($i);
 
 my %advice = (
-	INVALID_PARAMETER => 'Correct the named parameter; the template\'s '
-	    . 'schema lists types and ranges.',
+	INVALID_PARAMETER => 'Correct what the message names; types and ranges '
+	    . 'of a template\'s inputs are in its schema.',
 	UNKNOWN_METHOD => 'Use a method of the control protocol.',
 	TEMPLATE_NOT_FOUND => 'List the templates and use one of their ids.',
 	TEMPLATE_VERSION_UNSUPPORTED => 'Leave templateVersion out or ask for '

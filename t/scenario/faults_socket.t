@@ -35,15 +35,18 @@ my $no_artifact = 'art_01ARZ3NDEKTSV4RRFFQ69G5FAV';
 # One of each, none of which does anything. Every field is there.
 my %call = (
 	'hello' => { proto => 1, client => 'cut', trust => 'remote' },
-	'template.list' => {},
-	'template.check' => {},
+	'template.list' => { templateId => 'nowhere' },
+	'template.check' => { data => 'text, not bytes' },
 	'run.submit' => { templateId => 'nowhere', templateVersion => 'v1',
 		sessionId => 'sess_1', inputs => { urls => [] },
-		options => { mode => 'async' }, maxBytes => 4096 },
+		options => { mode => 'async' }, maxBytes => 4096,
+		wait => JSON::PP::false },
 	'run.get' => { runId => $no_run, include => 'output',
 		maxBytes => 4096 },
 	'run.list' => { status => 'failed', templateId => 'nowhere',
-		limit => 3, offset => 1, maxBytes => 4096 },
+		sessionId => 'sess_01ARZ3NDEKTSV4RRFFQ69G5FAV', uid => $>,
+		since => 1, until => 2, cursor => 'x', limit => 3,
+		offset => 1, maxBytes => 4096 },
 	'run.cancel' => { runId => $no_run },
 	'run.events' => { runId => $no_run, afterSeq => 1, limit => 2,
 		timeoutMs => 3, maxBytes => 4096 },
@@ -52,7 +55,7 @@ my %call = (
 	'artifact.get' => { artifactId => $no_artifact, offset => 1,
 		limit => 2 },
 	'artifact.list' => { runId => $no_run },
-	'session.list' => { limit => 1, uid => $> },
+	'session.list' => { limit => 1, uid => $>, cursor => 'x' },
 	'session.close' => { sessionId => 'sess_01ARZ3NDEKTSV4RRFFQ69G5FAV',
 		force => JSON::PP::true },
 	'profile.get' => {},
@@ -129,11 +132,21 @@ sub resident_kib {
 	return $kib;
 }
 
+my @admins; # requests on admin.sock only
 subtest 'every message is tried' => sub {
 	open(my $fh, '<', "$srcdir/ipc/msg.def") or die "msg.def: $!\n";
 	my $def = do { local $/; <$fh> };
-	my @in = $def =~ /^MSG\(\w+,\s*"([\w.]+)",\s*REQ,\s*IN,/mg;
-	is_deeply([ sort keys %call ], [ sort @in ], 'as the table has them');
+	my %key = $def =~ /^KEY\((\w+),\s*"(\w+)"\)/mg;
+	my %in = $def =~ /^MSG\((\w+),\s*"([\w.]+)",\s*REQ,\s*IN,/mg;
+	my %fields = map { $_ => [] } values %in;
+	while ($def =~ /^FIELD\((\w+),\s*(\w+),/mg) {
+		push @{ $fields{ $in{$1} } }, $key{$2} if $in{$1};
+	}
+	is_deeply({ map { $_ => [ sort keys %{ $call{$_} } ] } keys %call },
+	    { map { $_ => [ sort @{ $fields{$_} } ] } keys %fields },
+	    'as the table has them, with every field');
+	@admins = $def =~ /^MSG\(\w+,\s*"([\w.]+)"[^"]*IPC_ADMIN_ONLY/mg;
+	cmp_ok(scalar @admins, '>', 3, 'some are for administrators');
 };
 
 # The sender closes in the middle: no answer, and no trace of it.
@@ -208,8 +221,17 @@ subtest 'refusals' => sub {
 	$e = $c->call('run.get', { runId => 7 });
 	error_is($e, 'INVALID_PARAMETER', 'INVALID_PARAMETER', 'wrong type');
 	like($e->{message}, qr/runId/, 'names it');
-	is($e->{recoverHint}, "Correct the named parameter; the template's "
-		. 'schema lists types and ranges.', 'advice');
+	is($e->{recoverHint}, "Correct what the message names; types and "
+		. "ranges of a template's inputs are in its schema.",
+	    'advice that is right for any method');
+	for my $method (@admins) {
+		$e = $c->call($method, $call{$method});
+		error_is($e, 'INVALID_PARAMETER', 'NOT_PERMITTED', $method);
+		is($e->{message}, "$method is for administrators, on admin.sock",
+		    'says where');
+		is($e->{recoverHint}, 'Ask on admin.sock, as root, the '
+			. "service's user or a member of adminGroup.", 'advice');
+	}
 	$e = $c->call('run.submit', { templateId => 'batch_extract_pages',
 		inputs => [] });
 	error_is($e, 'INVALID_PARAMETER', 'INVALID_PARAMETER', 'no object');
