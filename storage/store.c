@@ -336,7 +336,13 @@ store_epoch(const struct store *s)
 struct store_stats
 store_stats(const struct store *s)
 {
-	return s->stats;
+	struct store_stats stats = s->stats;
+	struct stat st;
+	mdb_filehandle_t fd;
+
+	if (mdb_env_get_fd(s->env, &fd) == 0 && fstat(fd, &st) == 0)
+		stats.disk_bytes = (uint64_t)st.st_blocks * 512;
+	return stats;
 }
 
 void

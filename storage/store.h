@@ -167,6 +167,7 @@ struct store_stats {
 	uint64_t reruns; /* turns run again */
 	uint64_t map_growths;
 	uint64_t map_bytes;
+	uint64_t disk_bytes;   /* what the database occupies now */
 	uint64_t cursor_steps; /* entries visited by lists */
 };
 struct store_stats store_stats(const struct store *);

@@ -198,7 +198,7 @@ profile_get(struct client *client, uint32_t seq, const struct ipc_params *p)
 		    &w, "livingSessions", (int64_t)sessions_living(sup));
 		json_put_int64(
 		    &w, "clients", (int64_t)clients_count(sup->clients));
-		json_put_int64(&w, "storeBytes", (int64_t)stats.map_bytes);
+		json_put_int64(&w, "storeBytes", (int64_t)stats.disk_bytes);
 	}
 	json_put_int64(&w, "freeBytes", (int64_t)space.free_bytes);
 	profile_drain(sup, &w);
