@@ -192,10 +192,9 @@ open_state(struct dirs *d, const struct options *o)
 	if (ours == -1)
 		return say(EXIT_CANNOT_USE, "cannot open", d->state, "");
 	if (ours == 0) {
-		log_err("%s is of uid %u and holds nothing that browsertaskd "
-			"made as uid %u: name an empty or new directory with "
-			"-s",
-		    d->state, (unsigned int)st.st_uid, (unsigned int)geteuid());
+		log_err("%s holds other files, or those of a service of "
+			"another user: name an empty or new directory with -s",
+		    d->state);
 		return EXIT_CANNOT_USE;
 	}
 	code = take_lock(d->state_fd, d->state, "state", &d->lock_fd);

@@ -185,6 +185,22 @@ cell_on_worker_exited(void *ctx, int status)
 	worker_gone(w);
 }
 
+/* What was to end is no news to those who look for faults. */
+static void
+cell_log_end(const struct cell *c, const struct launch_reaped *r)
+{
+	const char *name = c->worker == NULL ? "" : c->worker->name;
+	const char *colon = c->worker == NULL ? "" : ": ";
+
+	if (c->doomed && r->cause == LAUNCH_KILLED)
+		log_info(
+		    "%s%scell %u: is gone, as it was told", name, colon, c->id);
+	else
+		log_info("%s%scell %u: reaped: %s, status %d", name, colon,
+		    c->id, launch_cause_name((enum launch_cause)r->cause),
+		    r->status);
+}
+
 static void
 cell_on_reaped(void *ctx, const struct launch_reaped *r)
 {
@@ -193,9 +209,7 @@ cell_on_reaped(void *ctx, const struct launch_reaped *r)
 	struct cells *t = c->sup->cells;
 	bool gone = c->keep && w == NULL && !c->closed;
 
-	log_info("%s%scell %u: reaped: %s, status %d", w == NULL ? "" : w->name,
-	    w == NULL ? "" : ": ", c->id,
-	    launch_cause_name((enum launch_cause)r->cause), r->status);
+	cell_log_end(c, r);
 	TAILQ_REMOVE(&t->list, c, entry);
 	if (c->doomed)
 		t->doomed--;

@@ -260,7 +260,8 @@ sub test_state {
 	close $fh;
 	chown((stat $other->dir)[4, 5], $dir) if $> == 0;
 	is($other->launch->wait, 73 << 8, 'a directory of others: exit 73');
-	has($other->log, 'holds nothing that browsertaskd made',
+	has($other->log, "$dir holds other files, or those of a service of "
+		. 'another user: name an empty or new directory with -s',
 		'said in words');
 	ok(-e "$dir/letter", 'which stays as it was');
 	nothing_left($other, 'a directory of others');
