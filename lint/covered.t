@@ -41,6 +41,23 @@ for my $page (sort keys %named) {
 	ok(@{$named{$page}} > 5, "$page: the code names things to describe");
 	is("@missing", '', "$page names all of them");
 }
+
+# A template is in the list of its page, has a section there and a line in the
+# README, and its text fits an array of char.
+my @templates = slurp("$top/templates/builtin.c") =~ /^\t\{ "(\w+)",/gm;
+my ($list) = slurp("$top/man/browsertask-templates.7") =~
+    /compiled into the worker:\n(.*?)^\.Ss/ms;
+ok(@templates > 5, 'templates/builtin.c names templates');
+is("@{[ sort $list =~ /(\w+_\w+)/g ]}", "@{[ sort @templates ]}",
+    'browsertask-templates.7 lists them all');
+for my $id (@templates) {
+	like(slurp("$top/man/browsertask-templates.7"), qr/^\.Sh \U$id\E$/m,
+	    "$id has a section");
+	like(slurp("$top/README.md"), qr/^\| `$id` \|/m,
+	    "$id has a line in the README");
+	unlike(slurp("$top/templates/$id.lua"), qr/[^\x00-\x7f]/,
+	    "$id.lua is ASCII");
+}
 done_testing();
 
 sub slurp {
