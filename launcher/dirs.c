@@ -206,9 +206,18 @@ open_state(struct dirs *d, const struct options *o)
 	return open_profiles(d);
 }
 
+/* A group that is let in passes through it: sockets.c gave it to that group. */
+static bool
+is_private(const struct options *o)
+{
+	return !o->system && settings_gid(o->settings.clientGroup) == -1 &&
+	    settings_gid(o->settings.adminGroup) == -1;
+}
+
 static int
 open_run(struct dirs *d, const struct options *o)
 {
+	bool private = is_private(o);
 	struct stat st;
 	int error, fd, code;
 
@@ -222,11 +231,11 @@ open_run(struct dirs *d, const struct options *o)
 	if (fd == -1 || fstat(fd, &st) == -1)
 		return say(EXIT_CANNOT_USE, "cannot open", d->run, "");
 	if (st.st_uid != geteuid() || (st.st_mode & 022) != 0 ||
-	    (!o->system && (st.st_mode & 077) != 0)) {
+	    (private && (st.st_mode & 077) != 0)) {
 		log_err("socket directory %s must belong to uid %u and be %s: "
 			"chmod it or name another one with -r",
 		    d->run, (unsigned int)geteuid(),
-		    o->system ? "writable by nobody else" : "private (0700)");
+		    private ? "private (0700)" : "writable by nobody else");
 		close(fd);
 		return EXIT_CANNOT_USE;
 	}
