@@ -239,6 +239,38 @@ subtest 'refusals' => sub {
 	alive('refused');
 };
 
+# What browsertask-control(7) says under Errors of messages that are none.
+subtest 'refused, or the end' => sub {
+	my $get = sub { pack('CCC', 0x94, 0, 7)
+		. BrowserTask::Client::pack_str('run.get') . $_[0] };
+	my $key = sub { BrowserTask::Client::pack_str($_[0]) . "\xa1x" };
+	my $refused = client($i);
+	my $said = sub {
+		$refused->bytes(frame($_[0]));
+		return delete($refused->{answers}{7}) // $refused->answer(7);
+	};
+	my $e = $said->(body('run.get', { runId => $no_run,
+		padding => 'x' x 5000 }));
+	error_is($e, 'INVALID_PARAMETER', 'INVALID_PARAMETER', 'too long');
+	is($e->{message}, 'run.get: the message is too long', 'is told so');
+	$e = $said->($get->(pack('Cn', 0xde, 65)
+		. join '', map { $key->("k$_") } 1 .. 65));
+	error_is($e, 'INVALID_PARAMETER', 'INVALID_PARAMETER', 'too many keys');
+	is($e->{message}, 'run.get: too many fields', 'is told so');
+	is($refused->call('profile.get')->{pid}, $pid, 'and may go on');
+	my %ends = ('a second hello' => body('hello', $call{hello}),
+		'a key twice' => $get->("\x82" . $key->('runId') x 2),
+		'an unknown key twice' => $get->("\x82" . $key->('k') x 2));
+	for my $name (sort keys %ends) {
+		my $ended = client($i);
+		my $before = keys %{ $ended->{answers} };
+		$ended->bytes(frame($ends{$name}));
+		ok($ended->closed, "$name ends the connection");
+		is(keys %{ $ended->{answers} }, $before, '... without an answer');
+	}
+	alive('refused or ended');
+};
+
 subtest 'garbage' => sub {
 	my $before = resident_kib();
 	my @crafted = (
