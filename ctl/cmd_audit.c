@@ -202,7 +202,7 @@ static enum ctl_exit
 list(struct ctl *ctl)
 {
 	static const char *const titles[] = { ">ROW", "TIME", "ACTOR", "ACTION",
-		"~ABOUT" };
+		"+ABOUT" };
 	struct listing l = { .ctl = ctl, .now_ms = clock_stamp_ms() };
 	struct ctl_answer a;
 	struct ipc_params p;

@@ -223,17 +223,19 @@ number(struct json_val v, const char *key)
 static void
 print_outcome(const struct backup *b, struct json_val v)
 {
-	char bytes[32];
+	char runs[32], arts[32], kept[32], bytes[32], files[32];
 
 	if (b->side.ctl->opt[OPT_JSON] != NULL) {
 		ctl_print_json(v);
 		return;
 	}
 	text_bytes(number(v, "bytes"), bytes, sizeof(bytes));
-	printf("%s: %" PRId64 " runs, %" PRId64 " artifacts, %" PRId64
-	       " sessions, %s in %" PRId64 " files\n",
-	    b->path, number(v, "runs"), number(v, "artifacts"),
-	    number(v, "sessions"), bytes, number(v, "files"));
+	text_count(number(v, "runs"), "run", runs, sizeof(runs));
+	text_count(number(v, "artifacts"), "artifact", arts, sizeof(arts));
+	text_count(number(v, "sessions"), "session", kept, sizeof(kept));
+	text_count(number(v, "files"), "file", files, sizeof(files));
+	printf("%s: %s, %s, %s, %s in %s\n", b->path, runs, arts, kept, bytes,
+	    files);
 	if (b->faults > 0)
 		printf(
 		    "%u faults: browsertaskctl fsck tells more\n", b->faults);

@@ -138,14 +138,12 @@ doctor_service(struct doctor *d)
 static void
 print_row(const struct ctl *ctl, const struct doctor_row *r)
 {
-	size_t columns = (size_t)ctl->columns, width = 0;
+	size_t columns = (size_t)ctl->columns;
 	char *clean;
 	struct buf b;
 
-	if (columns > 0)
-		width = columns > LEFT_COLUMNS + LEAST_WIDTH
-		    ? columns - LEFT_COLUMNS
-		    : LEAST_WIDTH;
+	if (columns > 0 && columns < LEFT_COLUMNS + LEAST_WIDTH)
+		columns = LEFT_COLUMNS + LEAST_WIDTH;
 	printf("%s%-5s%s %-*s ", ctl->color ? level_colors[r->level] : "",
 	    level_names[r->level], ctl->color ? "\033[0m" : "", NAME_COLUMNS,
 	    r->name);
@@ -153,13 +151,14 @@ print_row(const struct ctl *ctl, const struct doctor_row *r)
 	text_clean(&b, r->text, strlen(r->text), false);
 	buf_add(&b, "", 1);
 	clean = (char *)b.data;
-	text_print_wrapped(clean == NULL ? "" : clean, width, LEFT_COLUMNS);
+	text_wrap(stdout, clean == NULL ? "" : clean, columns, LEFT_COLUMNS,
+	    LEFT_COLUMNS);
 	buf_clear(&b);
 	if (r->advice[0] == '\0')
 		return;
 	printf("%*s%s ", LEFT_COLUMNS - 3, "",
 	    ctl->unicode ? "\xe2\x86\x92 " : "->");
-	text_print_wrapped(r->advice, width, LEFT_COLUMNS);
+	text_wrap(stdout, r->advice, columns, LEFT_COLUMNS, LEFT_COLUMNS);
 }
 
 static void

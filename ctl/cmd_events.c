@@ -23,8 +23,11 @@
 #define DRAW_MS       200
 #define DETAIL_BYTES  65536
 #define DETAIL_COLUMN 39 /* where what an event says begins */
+#define DETAIL_LEAST  24 /* columns that it has */
+#define DETAIL_NARROW 7  /* where it goes on when it has fewer */
 
-static void
+/* How many columns it took. */
+static size_t
 print_clock(int64_t stamp_ms)
 {
 	time_t t = (time_t)(stamp_ms / 1000);
@@ -34,25 +37,18 @@ print_clock(int64_t stamp_ms)
 	if (localtime_r(&t, &tm) == NULL ||
 	    strftime(text, sizeof(text), "%H:%M:%S", &tm) == 0)
 		snprintf(text, sizeof(text), "?");
-	printf("%s.%03d", text, (int)(stamp_ms % 1000));
+	return (size_t)printf("%s.%03d", text, (int)(stamp_ms % 1000));
 }
 
-/* In words, cut to the screen, on a terminal; all of the data elsewhere. */
+/* In words on a terminal; all of the data elsewhere. */
 static void
 add_detail(const struct ctl *ctl, struct json_val event, struct buf *line)
 {
 	const uint8_t *raw = (const uint8_t *)"";
-	struct buf words;
 	size_t len = 0;
 
-	if (ctl->columns > DETAIL_COLUMN) {
-		buf_init(&words, DETAIL_BYTES);
-		eventline_add(event, &words);
-		buf_add(&words, "", 1);
-		if (!words.failed)
-			text_cut(line, (char *)words.data,
-			    (size_t)ctl->columns - DETAIL_COLUMN, ctl->unicode);
-		buf_clear(&words);
+	if (ctl->columns > 0) {
+		eventline_add(event, line);
 		return;
 	}
 	json_raw(json_obj_get(event, "data"), &raw, &len);
@@ -64,19 +60,24 @@ add_detail(const struct ctl *ctl, struct json_val event, struct buf *line)
 static void
 print_event(const struct ctl *ctl, struct json_val event)
 {
+	size_t columns = (size_t)ctl->columns, at;
 	char *type = text_of(json_obj_get(event, "type"));
 	int64_t seq = 0, ms = 0;
 	struct buf line;
 
 	json_get_int64(json_obj_get(event, "seq"), &seq);
 	json_get_int64(json_obj_get(event, "time"), &ms);
-	buf_init(&line, DETAIL_BYTES);
+	buf_init(&line, 2 * DETAIL_BYTES);
 	add_detail(ctl, event, &line);
-	printf("%5" PRId64 "  ", seq);
-	print_clock(ms);
-	printf("  %s%-16s%s  %.*s\n", ctl->color ? "\033[1m" : "",
-	    type == NULL ? "" : type, ctl->color ? "\033[0m" : "",
-	    (int)line.len, line.data == NULL ? "" : (char *)line.data);
+	buf_add(&line, "", 1);
+	at = (size_t)printf("%5" PRId64 "  ", seq);
+	at += print_clock(ms);
+	printf("  %s%-16s%s  ", ctl->color ? "\033[1m" : "",
+	    type == NULL ? "" : type, ctl->color ? "\033[0m" : "");
+	at += 4 + (type == NULL || strlen(type) < 16 ? 16 : strlen(type));
+	text_wrap(stdout, line.failed ? "" : (char *)line.data, columns, at,
+	    columns < DETAIL_COLUMN + DETAIL_LEAST ? DETAIL_NARROW
+						   : DETAIL_COLUMN);
 	buf_clear(&line);
 	free(type);
 }

@@ -112,26 +112,40 @@ print_findings(const struct findings *fs)
 	putchar('\n');
 	for (int i = 0; i < FAULT__MAX; i++)
 		if (fs->told[i]) {
-			printf("%s: ", fault_what((enum fault)i));
-			text_print_wrapped(fault_advice((enum fault)i),
-			    (size_t)ctl->columns, 4);
+			const char *what = fault_what((enum fault)i);
+
+			printf("%s: ", what);
+			text_wrap(stdout, fault_advice((enum fault)i),
+			    (size_t)ctl->columns, strlen(what) + 2, 4);
 		}
 	putchar('\n');
 }
 
+/* "12 records: 1 run, 2 artifacts (3.4 kB in 1 file), ..." */
 static void
-print_totals(struct json_val v, bool sound)
+print_counts(const struct ctl *ctl, struct json_val v)
+{
+	static const char *const rows[][2] = { { "records", "record" },
+		{ "runs", "run" }, { "artifacts", "artifact" },
+		{ "files", "file" }, { "sessions", "session" },
+		{ "auditRows", "audit row" } };
+	char n[6][32], bytes[32], text[256];
+
+	for (size_t i = 0; i < 6; i++)
+		text_count(
+		    number(v, rows[i][0]), rows[i][1], n[i], sizeof(n[i]));
+	text_bytes(number(v, "bytes"), bytes, sizeof(bytes));
+	snprintf(text, sizeof(text), "%s: %s, %s (%s in %s), %s, %s", n[0],
+	    n[1], n[2], bytes, n[3], n[4], n[5]);
+	text_wrap(stdout, text, (size_t)ctl->columns, 0, 4);
+}
+
+static void
+print_totals(const struct ctl *ctl, struct json_val v, bool sound)
 {
 	struct json_val faults = json_obj_get(v, "faults");
-	char bytes[32];
 
-	text_bytes(number(v, "bytes"), bytes, sizeof(bytes));
-	printf("%" PRId64 " records: %" PRId64 " runs, %" PRId64
-	       " artifacts (%s in %" PRId64 " files), %" PRId64
-	       " sessions, %" PRId64 " audit rows\n",
-	    number(v, "records"), number(v, "runs"), number(v, "artifacts"),
-	    bytes, number(v, "files"), number(v, "sessions"),
-	    number(v, "auditRows"));
+	print_counts(ctl, v);
 	if (sound && number(faults, "left") == 0)
 		printf("all is sound\n");
 	else
@@ -196,7 +210,7 @@ cmd_fsck(struct ctl *ctl)
 		else
 			print_findings(&fs);
 		if (rc == CTL_OK && ctl->opt[OPT_JSON] == NULL)
-			print_totals(v, sound);
+			print_totals(ctl, v, sound);
 	}
 	side_close(&fs.side);
 	table_free(&fs.table);

@@ -9,6 +9,7 @@
 
 #include "common/clock.h"
 #include "ctl/ctl.h"
+#include "ctl/text.h"
 #include "json/writer.h"
 
 #define CALL_MS   30000
@@ -98,12 +99,14 @@ static void
 print_served(const struct ctl *ctl, const struct served *s)
 {
 	struct json_writer w;
+	char active[32];
 	struct buf b;
 
 	if (ctl->opt[OPT_JSON] == NULL) {
+		text_count(s->active, "run", active, sizeof(active));
 		printf("started anew: browsertaskd %s, epoch %" PRId64
-		       ", %" PRId64 " runs active, %" PRId64 " waiting\n",
-		    s->version, s->epoch, s->active, s->queued);
+		       ", %s active, %" PRId64 " waiting\n",
+		    s->version, s->epoch, active, s->queued);
 		return;
 	}
 	buf_init(&b, BUF_BYTES);

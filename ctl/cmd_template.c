@@ -66,7 +66,8 @@ show_template(struct ctl *ctl, struct json_val template)
 	char *about = text_of(json_obj_get(template, "description"));
 
 	printf("%s %s\n", id == NULL ? "" : id, version == NULL ? "" : version);
-	text_print_wrapped(about == NULL ? "" : about, (size_t)ctl->columns, 0);
+	text_wrap(
+	    stdout, about == NULL ? "" : about, (size_t)ctl->columns, 0, 0);
 	show_inputs(ctl, template);
 	if (!json_is_missing(example)) {
 		printf("\nexample inputs\n");

@@ -8,8 +8,11 @@
 #include "ctl/commands.h"
 #include "ctl/text.h"
 
-#define HELP_COLUMNS 79
-#define HELP_LEFT    4
+#define HELP_COLUMNS   79
+#define HELP_LEFT      4
+#define OPTION_COLUMNS 26
+#define NAMES_BYTES    256
+#define NAMES_MAX      64
 
 #define COMMAND(name, run, least, most, options, args, help) \
 	{ name, run, least, most, options, args, help },
@@ -128,6 +131,7 @@ static void
 print_options(uint64_t set)
 {
 	char left[64];
+	size_t at;
 
 	for (size_t i = 0; i < OPT__MAX; i++) {
 		const struct option_row *o = &option_rows[i];
@@ -140,7 +144,8 @@ print_options(uint64_t set)
 		    o->letter != 0 ? ',' : ' ', o->name,
 		    o->value != NULL ? " " : "",
 		    o->value != NULL ? o->value : "");
-		printf("  %-25s %s\n", left, o->help);
+		at = (size_t)printf("  %-*s ", OPTION_COLUMNS, left);
+		text_wrap(stdout, o->help, HELP_COLUMNS, at, at);
 	}
 }
 
@@ -152,7 +157,7 @@ help_print(const struct command *c)
 
 		snprintf(usage, sizeof(usage),
 		    "usage: browsertaskctl %s [options] %s", c->name, c->args);
-		text_print_wrapped(usage, HELP_COLUMNS, HELP_LEFT);
+		text_wrap(stdout, usage, HELP_COLUMNS, 0, HELP_LEFT);
 		printf("\n%s\n\nOptions:\n", c->help);
 		print_options(c->options | COMMON_OPTIONS);
 		return;

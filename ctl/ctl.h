@@ -46,7 +46,10 @@ struct ctl_answer {
 	struct json_val root;
 };
 
-/* "browsertaskctl: message" and "hint: message" on stderr. */
+/*
+ * "browsertaskctl: message" and "hint: message" on stderr, in lines that fit
+ * where it is a terminal. errno stays.
+ */
 void ctl_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void ctl_hint(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Whether a hint was given yet. */

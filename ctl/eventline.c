@@ -54,8 +54,8 @@ add_artifact(struct json_val data, struct buf *b)
 	char size[32];
 	int64_t n = 0;
 
-	add_text(b, "", json_obj_get(data, "kind"));
-	add_text(b, "  ", json_obj_get(data, "artifactId"));
+	add_text(b, "", json_obj_get(data, "artifactId"));
+	add_text(b, "  ", json_obj_get(data, "kind"));
 	if (json_get_int64(json_obj_get(data, "totalSize"), &n)) {
 		text_bytes(n, size, sizeof(size));
 		buf_addf(b, "  %s", size);

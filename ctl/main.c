@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "common/fdio.h"
@@ -65,18 +64,13 @@ static void
 look_at_terminal(struct ctl *ctl)
 {
 	const char *term = getenv("TERM"), *plain = getenv("NO_COLOR");
-	struct winsize ws;
 
 	ctl->unicode = text_init();
 	ctl->out_tty = isatty(STDOUT_FILENO) == 1;
+	ctl->columns = (int)text_columns(STDOUT_FILENO);
 	ctl->err_tty = isatty(STDERR_FILENO) == 1;
 	ctl->color = ctl->out_tty && (plain == NULL || plain[0] == '\0') &&
 	    (term == NULL || strcmp(term, "dumb") != 0);
-	if (ctl->out_tty) {
-		ctl->columns = 80;
-		if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws) == 0 && ws.ws_col > 0)
-			ctl->columns = ws.ws_col;
-	}
 }
 
 static enum ctl_exit

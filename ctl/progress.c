@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "common/buf.h"
@@ -96,7 +95,7 @@ progress_take_event(struct progress *p, struct json_val event, int64_t mono_ms)
 		/* Also when it starts again behind its journal. */
 		p->begun_ms = mono_ms;
 		p->base = p->total > 0 ? p->done : -1;
-		if (!p->live)
+		if (!p->live && !p->silent)
 			fprintf(stderr, "running\n");
 	}
 	if (!json_str_eq(type, "progress"))
@@ -105,7 +104,7 @@ progress_take_event(struct progress *p, struct json_val event, int64_t mono_ms)
 	json_get_bool(json_obj_get(data, "ok"), &good);
 	if (json_is_object(item)) {
 		take_item(p, item, good);
-		if (!p->live)
+		if (!p->live && !p->silent)
 			print_plain(p);
 		return;
 	}
@@ -170,17 +169,6 @@ progress_line(const struct progress *p, int64_t mono_ms, size_t columns,
 	buf_clear(&line);
 }
 
-/* One less than there are: the cursor stands on the last. */
-static size_t
-screen_columns(void)
-{
-	struct winsize ws;
-
-	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &ws) == 0 && ws.ws_col > 1)
-		return ws.ws_col - 1;
-	return 79;
-}
-
 void
 progress_draw(struct progress *p, int64_t mono_ms)
 {
@@ -188,7 +176,9 @@ progress_draw(struct progress *p, int64_t mono_ms)
 
 	if (!p->live)
 		return;
-	progress_line(p, mono_ms, screen_columns(), line, sizeof(line));
+	/* One less than there are: the cursor stands on the last. */
+	progress_line(
+	    p, mono_ms, text_columns(STDERR_FILENO) - 1, line, sizeof(line));
 	fprintf(stderr, "\r\033[K%s", line);
 	fflush(stderr);
 	p->drawn = true;

@@ -12,7 +12,8 @@
 #include "json/tape.h"
 
 struct progress {
-	bool live; /* a terminal that may be drawn on */
+	bool live;   /* a terminal that may be drawn on */
+	bool silent; /* where it is none, nothing is printed */
 	bool color;
 	bool unicode;
 	bool drawn;

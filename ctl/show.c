@@ -93,12 +93,14 @@ static void
 show_value(const struct ctl *ctl, const char *name, struct json_val v)
 {
 	struct buf b;
+	size_t at;
 
 	buf_init(&b, VALUE_BYTES);
 	if (value_add(&b, v) && buf_add(&b, "", 1)) {
 		printf("%-*s  ", NAME_WIDTH, name);
-		text_print_wrapped(
-		    (const char *)b.data, (size_t)ctl->columns, NAME_WIDTH + 2);
+		at = strlen(name) < NAME_WIDTH ? NAME_WIDTH : strlen(name);
+		text_wrap(stdout, (const char *)b.data, (size_t)ctl->columns,
+		    at + 2, NAME_WIDTH + 2);
 	} else if (b.failed)
 		printf("%-*s  (long, not shown)\n", NAME_WIDTH, name);
 	buf_clear(&b);

@@ -10,10 +10,11 @@
 #include "ctl/table.h"
 #include "ctl/text.h"
 
-#define TABLE_GAP      2
-#define TABLE_LEAST    8 /* columns that a title's column keeps */
-#define TABLE_CELL_MAX 4096
-#define TABLE_LINE_MAX 65536
+#define TABLE_GAP           2
+#define TABLE_LEAST         8  /* columns that a title's column keeps */
+#define TABLE_LEAST_WRAPPED 20 /* columns of one that goes on below */
+#define TABLE_CELL_MAX      4096
+#define TABLE_LINE_MAX      65536
 
 struct cell {
 	const char *text; /* of a row: owned */
@@ -26,6 +27,7 @@ struct table {
 	const char *titles[TABLE_COLUMNS_MAX];
 	bool right[TABLE_COLUMNS_MAX];
 	bool gives[TABLE_COLUMNS_MAX];
+	bool wraps; /* the last column */
 	struct cell *cells;
 	size_t ncells, room;
 };
@@ -42,7 +44,9 @@ table_new(const char *const *titles, size_t ncolumns)
 	for (size_t i = 0; i < ncolumns; i++) {
 		t->right[i] = titles[i][0] == '>';
 		t->gives[i] = titles[i][0] == '~';
-		t->titles[i] = titles[i] + (t->right[i] || t->gives[i]);
+		t->wraps = titles[i][0] == '+';
+		t->titles[i] =
+		    titles[i] + (t->right[i] || t->gives[i] || t->wraps);
 	}
 	return t;
 }
@@ -174,9 +178,28 @@ put_cell(struct buf *line, const char *text, size_t width, size_t column,
 		buf_addf(line, "%*s", TABLE_GAP, "");
 }
 
+struct view {
+	FILE *f;
+	size_t width;
+	bool color, unicode;
+};
+
+/* What follows the columns before it, in as many lines as it needs. */
+static void
+print_wrapped(const struct table *t, const struct cell *cell,
+    const size_t *widths, const struct view *v)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i + 1 < t->ncolumns; i++)
+		at += widths[i] + TABLE_GAP;
+	text_wrap(v->f, cell->text, v->width, at,
+	    at + TABLE_LEAST_WRAPPED > v->width ? TABLE_LEAST : at);
+}
+
 static void
 print_row(const struct table *t, const struct cell *row, const size_t *widths,
-    FILE *f, bool color, bool unicode)
+    const struct view *v)
 {
 	static const char *const codes[] = {
 		[TABLE_GOOD] = "\033[32m",
@@ -188,16 +211,24 @@ print_row(const struct table *t, const struct cell *row, const size_t *widths,
 
 	buf_init(&line, TABLE_LINE_MAX);
 	for (size_t i = 0; i < t->ncolumns; i++) {
-		bool styled = color && row[i].style != TABLE_PLAIN;
+		bool styled = v->color && row[i].style != TABLE_PLAIN;
+		bool last = i + 1 == t->ncolumns;
 
 		if (styled)
 			buf_add_str(&line, codes[row[i].style]);
-		put_cell(&line, row[i].text, row[i].width, widths[i],
-		    t->right[i], i + 1 == t->ncolumns, unicode);
+		if (last && t->wraps) {
+			fprintf(v->f, "%.*s", (int)line.len, (char *)line.data);
+			print_wrapped(t, &row[i], widths, v);
+			buf_reset(&line);
+		} else {
+			put_cell(&line, row[i].text, row[i].width, widths[i],
+			    t->right[i], last, v->unicode);
+		}
 		if (styled)
 			buf_add_str(&line, "\033[0m");
 	}
-	fprintf(f, "%.*s\n", (int)line.len, (char *)line.data);
+	fprintf(v->f, "%.*s%s", (int)line.len,
+	    line.data == NULL ? "" : (char *)line.data, t->wraps ? "" : "\n");
 	buf_clear(&line);
 }
 
@@ -205,6 +236,7 @@ void
 table_print(
     const struct table *t, FILE *f, size_t width, bool color, bool unicode)
 {
+	const struct view v = { f, width, color, unicode };
 	struct cell head[TABLE_COLUMNS_MAX] = { 0 };
 	size_t widths[TABLE_COLUMNS_MAX] = { 0 }, rows = table_rows(t);
 
@@ -216,12 +248,12 @@ table_print(
 		head[i].style = TABLE_DIM;
 	}
 	for (size_t i = 0; i < rows * t->ncolumns; i++)
-		if (t->cells[i].width > widths[i % t->ncolumns])
+		if (t->cells[i].width > widths[i % t->ncolumns] &&
+		    (!t->wraps || (i + 1) % t->ncolumns != 0))
 			widths[i % t->ncolumns] = t->cells[i].width;
 	if (width > 0)
 		fit(t, widths, width);
-	print_row(t, head, widths, f, color, unicode);
+	print_row(t, head, widths, &v);
 	for (size_t r = 0; r < rows; r++)
-		print_row(
-		    t, t->cells + r * t->ncolumns, widths, f, color, unicode);
+		print_row(t, t->cells + r * t->ncolumns, widths, &v);
 }

@@ -23,8 +23,8 @@ enum table_style {
 struct table;
 
 /*
- * Columns as "Title", ">Title" (to the right) or "~Title" (gives way when the
- * terminal is narrow). NULL without memory; every function accepts NULL.
+ * Columns as "Title", ">Title" (to the right), "~Title" (gives way when the
+ * terminal is narrow) or, the last one, "+Title" (goes on below). NULL without memory; every function accepts NULL.
  */
 struct table *table_new(const char *const *titles, size_t ncolumns);
 void table_free(struct table **);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/buf.h"
 #include "ctl/ctl.h"
@@ -17,6 +18,7 @@
 #define PRETTY_BYTES_MAX (64u << 20)
 #define LABEL_COLUMNS    10
 #define TRIES            3
+#define SAID_LEFT        6 /* of a second line, as wide as "hint: " */
 
 static const char starting_hint[] =
     "it may be starting anew: try again; browsertaskctl doctor looks for more";
@@ -25,13 +27,18 @@ static void __attribute__((format(printf, 2, 0)))
 say(const char *who, const char *fmt, va_list ap)
 {
 	char text[2048];
+	int error = errno;
 	struct buf b;
 
 	vsnprintf(text, sizeof(text), fmt, ap);
-	buf_init(&b, 2 * sizeof(text));
+	buf_init(&b, 2 * sizeof(text) + 1);
 	text_clean(&b, text, strlen(text), false);
-	fprintf(stderr, "%s: %.*s\n", who, (int)b.len, (char *)b.data);
+	buf_add(&b, "", 1);
+	fprintf(stderr, "%s: ", who);
+	text_wrap(stderr, b.data == NULL ? "" : (char *)b.data,
+	    text_columns(STDERR_FILENO), strlen(who) + 2, SAID_LEFT);
 	buf_clear(&b);
+	errno = error;
 }
 
 void

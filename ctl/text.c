@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
+#include <unistd.h>
 #include <wchar.h>
 #include <wctype.h>
 
@@ -146,26 +148,50 @@ text_of(struct json_val v)
 	return text;
 }
 
-void
-text_print_wrapped(const char *text, size_t width, size_t left)
+size_t
+text_columns(int fd)
 {
-	size_t column = 0, len, cells;
-	char word[WORD_BYTES];
+	struct winsize ws;
 
-	for (; *text != '\0'; text += len + strspn(text + len, " ")) {
+	if (isatty(fd) != 1)
+		return 0;
+	if (ioctl(fd, TIOCGWINSZ, &ws) == 0 && ws.ws_col > 1)
+		return ws.ws_col;
+	return 80;
+}
+
+void
+text_wrap(FILE *f, const char *text, size_t columns, size_t at, size_t left)
+{
+	size_t gap, len, cells;
+	char word[WORD_BYTES];
+	bool begun = false;
+
+	for (; *text != '\0'; text += len) {
+		gap = strspn(text, " ");
+		text += gap;
 		len = strcspn(text, " ");
 		if (len >= sizeof(word))
 			len = sizeof(word) - 1;
 		snprintf(word, sizeof(word), "%.*s", (int)len, text);
 		cells = text_width(word);
-		if (column > 0 && width > 0 && column + 1 + cells > width) {
-			printf("\n%*s", (int)left, "");
-			column = 0;
+		if (begun && gap > 0 && columns > 0 &&
+		    at + gap + cells > columns) {
+			fprintf(f, "\n%*s", (int)left, "");
+			at = left;
+			gap = 0;
 		}
-		printf("%s%s", column > 0 ? " " : "", word);
-		column += cells + (column > 0);
+		fprintf(f, "%*s%s", (int)gap, "", word);
+		at += gap + cells;
+		begun = true;
 	}
-	putchar('\n');
+	putc('\n', f);
+}
+
+void
+text_count(int64_t n, const char *what, char *ret, size_t size)
+{
+	snprintf(ret, size, "%" PRId64 " %s%s", n, what, n == 1 ? "" : "s");
 }
 
 void

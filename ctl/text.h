@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "common/buf.h"
 #include "json/tape.h"
@@ -28,11 +29,17 @@ void text_cut(struct buf *, const char *text, size_t width, bool unicode);
 /* A clean copy of a JSON string, number or bool; "" for others. Freed by the
  * caller; NULL without memory. */
 char *text_of(struct json_val);
+/* Columns of the terminal that is open as fd; 0 when it is none. */
+size_t text_columns(int fd);
 /*
- * Prints clean text and a line end, in lines of at most width columns (0: one
- * line) broken at spaces; all but the first begin with so many spaces.
+ * Prints clean text and a line end, in lines of at most so many columns (0: one
+ * line) broken at spaces. The first line goes on at column at, where it begins
+ * now; the others begin with left spaces.
  */
-void text_print_wrapped(const char *text, size_t width, size_t left);
+void
+text_wrap(FILE *, const char *text, size_t columns, size_t at, size_t left);
+/* "1 run", "2 runs" */
+void text_count(int64_t n, const char *what, char *ret, size_t size);
 /* "850 ms", "3.2 s", "2 min 5 s", "24 h", "7 d" */
 void text_duration(int64_t ms, char *ret, size_t size);
 /* "2026-11-21 22:15:56" in local time. */

@@ -256,7 +256,7 @@ test_eventlines(void)
 	    "3/9  failed: gone  u", "one that failed");
 	is_event("{\"type\":\"artifact_created\",\"data\":{\"kind\":\"csv\","
 		 "\"artifactId\":\"art_X\",\"totalSize\":1500}}",
-	    "csv  art_X  1.5 kB", "an artifact");
+	    "art_X  csv  1.5 kB", "an artifact");
 	is_event("{\"type\":\"run_failed\",\"data\":{\"error\":{"
 		 "\"errorCode\":\"RUN_TIMEOUT\",\"message\":\"late\"}}}",
 	    "RUN_TIMEOUT: late", "an error");
