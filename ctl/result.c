@@ -144,12 +144,16 @@ print_summary(struct json_val run, struct json_val result)
 	json_get_int64(json_obj_get(metrics, "elapsedMs"), &ms);
 	text_duration(ms, text, sizeof(text));
 	printf("\n%" PRId64 " in all, %" PRId64 " succeeded, %" PRId64
-	       " failed, in %s",
-	    total, good, bad, text);
-	if (ms > 0 && total > 0)
-		printf(" (%.1f a second)", (double)total * 1000 / (double)ms);
+	       " failed, ",
+	    total, good, bad);
+	if (total > good + bad)
+		printf("%" PRId64 " not begun, ", total - good - bad);
+	printf("in %s", text);
+	if (ms > 0 && good + bad > 0)
+		printf(" (%.1f a second)",
+		    (double)(good + bad) * 1000 / (double)ms);
 	putchar('\n');
-	if (json_len(json_obj_get(result, "items")) < (size_t)total)
+	if (json_is_object(json_obj_get(result, "truncated")))
 		printf("the table is shortened; the extraction artifact has "
 		       "all of them\n");
 }

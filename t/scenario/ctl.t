@@ -67,6 +67,7 @@ for my $bad (['frobnicate'], [], ['runs', '--bogus'], ['runs', '--key', 'x'],
 	($rc, $out, $err) = ctl(@$bad);
 	is $rc, 2, "usage: '@$bad'";
 	like $err, qr/^hint: ./m, '... and the next step is named';
+	unlike $err, qr/^(?!browsertaskctl: |hint: )/m, '... nobody else speaks';
 }
 ($rc, $out) = ctl('--help');
 is $rc, 0, '--help';
@@ -125,7 +126,14 @@ my ($cjk) = $out =~ /^1  (.*?article)/m;
 my ($latin) = $out =~ /^2  (.*?article)/m;
 is length($cjk) - 6 + 4, length $latin,
     'wide characters take two columns: the table is aligned';
-like $out, qr/3 in all, 2 succeeded, 1 failed, in 1.5 s/, 'and has totals';
+like $out, qr/^3 in all, 2 succeeded, 1 failed, in 1\.5 s \(2\.0 a second\)$/m,
+    'and has totals';
+unlike $out, qr/shortened/, '... of all';
+like +(ctl('wait', 'run_C'))[1],
+    qr/^30 in all, 2 succeeded, 1 failed, 27 not begun, in 1\.5 s \(2\.0 a second\)\n(?!the table)/m,
+    '... of a run that was canceled, those that were done';
+like +(ctl('wait', 'run_T'))[1], qr/^3 in all, .*\n\Qthe table is shortened;\E/m,
+    '... and whether items are left out';
 ($rc) = ctl('wait', 'run_P');
 is $rc, 5, 'partial success: exit status 5';
 ($rc, $out, $err) = ctl('wait', 'run_F');

@@ -44,10 +44,20 @@
 	"\"counts\":{\"link\":{\"x\":1}}},\"pages\":[{\"page\":{\"url\":"        \
 	"\"http://a/1\"},\"n\":1,\"content\":{\"sections\":[{}]}},{\"n\":2}]}"
 
+/* What a run of 30 has when it was canceled after three. */
+#define CUT                                                         \
+	"{\"summary\":{\"total\":30,\"succeeded\":2,\"failed\":1}," \
+	"\"items\":[" BAD_ITEM "]}"
+#define SHORT                                                      \
+	"{\"summary\":{\"total\":3,\"succeeded\":3,\"failed\":0}," \
+	"\"items\":[" BAD_ITEM "],\"truncated\":{\"shownItems\":1}}"
+
 static const char *const runs[][2] = {
 	{ "run_S", RUN("run_S", "succeeded", SHOWN, "null") },
 	{ "run_A", RUN("run_A", "succeeded", RESULT, "null") },
 	{ "run_P", RUN("run_P", "partial_success", RESULT, "null") },
+	{ "run_C", RUN("run_C", "partial_success", CUT, "null") },
+	{ "run_T", RUN("run_T", "succeeded", SHORT, "null") },
 	{ "run_F", RUN("run_F", "failed", "null", ERROR("RUN_TIMEOUT")) },
 	{ "run_R", RUN("run_R", "running", "null", "null") },
 };
