@@ -180,7 +180,6 @@ print_rows(const struct doctor *d, const size_t *counts)
 static void
 print_json(const struct doctor *d, bool good)
 {
-	struct json_doc *doc = NULL;
 	struct json_writer w;
 	struct buf b;
 
@@ -204,10 +203,7 @@ print_json(const struct doctor *d, bool good)
 	}
 	json_write_end_array(&w);
 	json_write_end_object(&w);
-	if (json_writer_finish(&w) &&
-	    json_parse(b.data, b.len, NULL, JSON_BORROW, &doc, NULL))
-		ctl_print_json(json_root(doc));
-	json_doc_free(&doc);
+	ctl_print_written(&w, &b);
 	buf_clear(&b);
 }
 

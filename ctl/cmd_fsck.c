@@ -158,7 +158,6 @@ print_totals(const struct ctl *ctl, struct json_val v, bool sound)
 static void
 print_json(const struct findings *fs, struct json_val v)
 {
-	struct json_doc *doc = NULL;
 	struct json_writer w;
 	struct buf b, list;
 
@@ -178,10 +177,7 @@ print_json(const struct findings *fs, struct json_val v)
 	}
 	json_put_raw(&w, "findings", list.data, list.len);
 	json_write_end_object(&w);
-	if (json_writer_finish(&w) &&
-	    json_parse(b.data, b.len, NULL, JSON_BORROW, &doc, NULL))
-		ctl_print_json(json_root(doc));
-	json_doc_free(&doc);
+	ctl_print_written(&w, &b);
 	buf_clear(&b);
 	buf_clear(&list);
 }

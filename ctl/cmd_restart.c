@@ -119,8 +119,7 @@ print_served(const struct ctl *ctl, const struct served *s)
 	json_put_int64(&w, "activeRuns", s->active);
 	json_put_int64(&w, "queuedRuns", s->queued);
 	json_write_end_object(&w);
-	if (json_writer_finish(&w))
-		printf("%.*s\n", (int)b.len, (char *)b.data);
+	ctl_print_written(&w, &b);
 	buf_clear(&b);
 }
 

@@ -298,8 +298,8 @@ secret_list(const struct ctl *ctl, const struct place *p)
 	if (l.table != NULL)
 		table_print(l.table, stdout, (size_t)ctl->columns, ctl->color,
 		    ctl->unicode);
-	else if (json_writer_finish(&l.json))
-		printf("%.*s\n", (int)out.len, (const char *)out.data);
+	else
+		ctl_print_written(&l.json, &out);
 	table_free(&l.table);
 	buf_clear(&out);
 	return CTL_OK;

@@ -283,8 +283,7 @@ print_versions(const char *service)
 	json_put_str(&w, "browsertaskd", service);
 	json_put_int64(&w, "proto", IPC_PROTO_CLIENT);
 	json_write_end_object(&w);
-	if (json_writer_finish(&w))
-		printf("%.*s\n", (int)b.len, (char *)b.data);
+	ctl_print_written(&w, &b);
 	buf_clear(&b);
 }
 

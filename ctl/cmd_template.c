@@ -13,7 +13,8 @@
 #include "ctl/table.h"
 #include "ctl/text.h"
 
-#define CALL_MS 30000
+#define CALL_MS          30000
+#define ANSWER_BYTES_MAX (2u << 20)
 
 enum ctl_exit
 template_list(struct ctl *ctl, struct ctl_answer *ret_answer)
@@ -168,6 +169,20 @@ read_file(const char *path, struct buf *ret_text)
 	return good;
 }
 
+/* As the service tells it, or where the text has the member; 0: nowhere. */
+static int64_t
+line_of(const struct buf *text, struct json_val fault)
+{
+	char *path = text_of(json_obj_get(fault, "path"));
+	int64_t line = 0;
+
+	if (!json_get_int64(json_obj_get(fault, "line"), &line) &&
+	    path != NULL && path[0] != '\0')
+		line = luapath_line((const char *)text->data, text->len, path);
+	free(path);
+	return line;
+}
+
 static void
 tell_fault(struct ctl *ctl, const struct buf *text, struct json_val fault,
     bool warning)
@@ -175,10 +190,8 @@ tell_fault(struct ctl *ctl, const struct buf *text, struct json_val fault,
 	char *path = text_of(json_obj_get(fault, "path"));
 	char *message = text_of(json_obj_get(fault, "message"));
 	bool at = path != NULL && path[0] != '\0';
-	int64_t line = 0;
+	int64_t line = line_of(text, fault);
 
-	if (!json_get_int64(json_obj_get(fault, "line"), &line) && at)
-		line = luapath_line((const char *)text->data, text->len, path);
 	printf("%s:", ctl->args[1]);
 	if (line > 0)
 		printf("%" PRId64 ":", line);
@@ -213,6 +226,58 @@ tell_faults(struct ctl *ctl, const struct buf *text, struct json_val answer)
 	free(version);
 }
 
+static void
+write_fault(
+    struct json_writer *w, const struct buf *text, struct json_val fault)
+{
+	struct json_iter it = json_iter(fault);
+	int64_t line = line_of(text, fault);
+	char key[64];
+
+	json_write_begin_object(w);
+	while (json_iter_next(&it)) {
+		if (!json_str_copy(it.key, key, sizeof(key)))
+			continue;
+		if (strcmp(key, "line") == 0 && line > 0)
+			json_put_int64(w, key, line);
+		else
+			json_put_val(w, key, it.val);
+	}
+	json_write_end_object(w);
+}
+
+/* The answer, with the lines of its faults. */
+static void
+print_answer(const struct buf *text, struct json_val answer)
+{
+	struct json_iter it = json_iter(answer), faults;
+	struct json_writer w;
+	struct buf b;
+	char key[64];
+
+	buf_init(&b, ANSWER_BYTES_MAX);
+	json_writer_init(&w, &b);
+	json_write_begin_object(&w);
+	while (json_iter_next(&it)) {
+		if (!json_str_copy(it.key, key, sizeof(key)))
+			continue;
+		if (strcmp(key, "errors") != 0 &&
+		    strcmp(key, "warnings") != 0) {
+			json_put_val(&w, key, it.val);
+			continue;
+		}
+		json_write_key(&w, key);
+		json_write_begin_array(&w);
+		faults = json_iter(it.val);
+		while (json_iter_next(&faults))
+			write_fault(&w, text, faults.val);
+		json_write_end_array(&w);
+	}
+	json_write_end_object(&w);
+	ctl_print_written(&w, &b);
+	buf_clear(&b);
+}
+
 static enum ctl_exit
 check(struct ctl *ctl)
 {
@@ -233,7 +298,7 @@ check(struct ctl *ctl)
 	if (rc == CTL_OK) {
 		json_get_bool(json_obj_get(a.root, "ok"), &good);
 		if (ctl->opt[OPT_JSON] != NULL)
-			ctl_print_json(a.root);
+			print_answer(&text, a.root);
 		else
 			tell_faults(ctl, &text, a.root);
 		ctl_answer_free(&a);

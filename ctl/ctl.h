@@ -11,6 +11,7 @@
 
 #include "client/client.h"
 #include "json/tape.h"
+#include "json/writer.h"
 
 enum ctl_exit {
 	CTL_OK = 0,
@@ -71,6 +72,8 @@ enum ctl_exit ctl_call(struct ctl *, const struct ipc_params *, int timeout_ms,
 void ctl_answer_free(struct ctl_answer *);
 /* The answer laid out for people, or as it came when that fails. */
 void ctl_print_json(struct json_val);
+/* What was written to the buffer, finished here, likewise. */
+void ctl_print_written(struct json_writer *, const struct buf *);
 
 /* Number options; true with *ret_value untouched when it was not given. */
 bool ctl_number(const struct ctl *, enum ctl_option, int64_t min, int64_t max,

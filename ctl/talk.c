@@ -263,6 +263,18 @@ ctl_print_json(struct json_val v)
 	buf_clear(&b);
 }
 
+void
+ctl_print_written(struct json_writer *w, const struct buf *b)
+{
+	struct json_doc *doc;
+
+	if (!json_writer_finish(w) ||
+	    !json_parse(b->data, b->len, NULL, JSON_BORROW, &doc, NULL))
+		return;
+	ctl_print_json(json_root(doc));
+	json_doc_free(&doc);
+}
+
 bool
 ctl_number(const struct ctl *ctl, enum ctl_option option, int64_t min,
     int64_t max, int64_t *ret_value)
