@@ -1,5 +1,5 @@
 /*
- * Commands about the service: status, profile, drain, resume, version.
+ * Commands about the service: status, drain, resume, version.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,15 +13,6 @@
 #include "model/run.h"
 
 #define CALL_MS 30000
-
-static enum ctl_exit
-ask(struct ctl *ctl, enum msg_id msg, struct ctl_answer *ret_answer)
-{
-	struct ipc_params p;
-
-	ipc_params_init(&p, msg);
-	return ctl_call(ctl, &p, CALL_MS, ret_answer);
-}
 
 static int64_t
 number(struct json_val of, const char *key)
@@ -135,7 +126,7 @@ enum ctl_exit
 cmd_status(struct ctl *ctl)
 {
 	struct ctl_answer a;
-	enum ctl_exit rc = ask(ctl, MSG_PROFILE_GET, &a);
+	enum ctl_exit rc = profile_get(ctl, &a);
 
 	if (rc != CTL_OK)
 		return rc;
@@ -147,125 +138,130 @@ cmd_status(struct ctl *ctl)
 	return rc;
 }
 
-/* profile */
+/* drain, resume */
 
+static enum ctl_exit
+order(struct ctl *ctl, enum msg_id msg, struct ctl_answer *ret_answer)
+{
+	struct ipc_params p;
+
+	ipc_params_init(&p, msg);
+	return ctl_call(ctl, &p, CALL_MS, ret_answer);
+}
+
+static void
+tell_drained(const struct ctl *ctl, struct json_val v, bool waits)
+{
+	int64_t active = number(v, "activeRuns");
+
+	if (ctl->opt[OPT_JSON] != NULL) {
+		ctl_print_json(v);
+		return;
+	}
+	printf("no more runs are started: %" PRId64 " still active, %" PRId64
+	       " waiting\n",
+	    active, number(v, "queuedRuns"));
+	fflush(stdout);
+	if (active > 0 && !waits)
+		ctl_hint("browsertaskctl drain --wait waits until none is; "
+			 "browsertaskctl resume lets runs start again");
+	else if (active == 0)
+		ctl_hint("browsertaskctl resume lets runs start again");
+}
+
+/* Waits for each run that is active; *ret_rc is set when one cannot be. */
 static bool
-ends_with(const char *text, const char *end)
+wait_active(struct ctl *ctl, enum ctl_exit *ret_rc)
 {
-	size_t n = strlen(text), m = strlen(end);
+	struct json_iter it;
+	char id[IPC_ID_MAX + 1];
+	struct ctl_answer a;
+	struct ipc_params p;
+	size_t n = 0;
 
-	return n > m && strcmp(text + n - m, end) == 0;
+	ipc_params_init(&p, MSG_RUN_LIST);
+	ipc_set_str(&p, F_STATUS, run_status_name(RUN_RUNNING));
+	*ret_rc = ctl_call(ctl, &p, CALL_MS, &a);
+	if (*ret_rc != CTL_OK)
+		return false;
+	it = json_iter(json_obj_get(a.root, "runs"));
+	while (*ret_rc == CTL_OK && json_iter_next(&it)) {
+		if (!json_str_copy(
+			json_obj_get(it.val, "runId"), id, sizeof(id)))
+			continue;
+		*ret_rc = watch_end(ctl, id);
+		n++;
+	}
+	ctl_answer_free(&a);
+	/* One that just starts or ends is active and not in that list. */
+	if (n == 0)
+		watch_pause();
+	return *ret_rc == CTL_OK;
 }
 
-static void show_members(struct json_val object, int depth);
-
-/* Durations, times and sizes are known by the ends of their names. */
-static void
-show_member(struct json_val key, struct json_val v, int depth)
+/* Nothing is started meanwhile: what is active ends, run by run. */
+static enum ctl_exit
+wait_drained(struct ctl *ctl)
 {
-	char name[64], text[64] = "";
-	char *plain;
-	int64_t n;
+	struct ctl_answer a;
+	bool drained = true;
+	int64_t active, queued;
+	enum ctl_exit rc;
 
-	if (!json_str_copy(key, name, sizeof(name)))
-		return;
-	if (json_is_object(v)) {
-		printf("%*s%s\n", 2 * depth, "", name);
-		show_members(v, depth + 1);
-		return;
+	do {
+		rc = profile_get(ctl, &a);
+		if (rc != CTL_OK)
+			return rc;
+		drained = truth(a.root, "draining");
+		active = number(a.root, "activeRuns");
+		queued = number(a.root, "queuedRuns");
+		ctl_answer_free(&a);
+	} while (drained && active > 0 && wait_active(ctl, &rc));
+	if (rc != CTL_OK)
+		return rc;
+	if (!drained) {
+		ctl_error("the service was told to start runs again");
+		return CTL_FAILED;
 	}
-	if (json_get_int64(v, &n) && ends_with(name, "Ms"))
-		text_duration(n, text, sizeof(text));
-	else if (json_get_int64(v, &n) && ends_with(name, "At"))
-		text_time(n, text, sizeof(text));
-	else if (json_get_int64(v, &n) &&
-	    (ends_with(name, "Bytes") || ends_with(name, "Size")))
-		text_bytes(n, text, sizeof(text));
-	printf("%*s%-*s ", 2 * depth, "", 22 - 2 * depth, name);
-	if (json_is_array(v)) {
-		const char *gap = "";
-
-		for (struct json_iter it = json_iter(v); json_iter_next(&it);) {
-			plain = text_of(it.val);
-			printf("%s%s", gap, plain == NULL ? "" : plain);
-			free(plain);
-			gap = ", ";
-		}
-		putchar('\n');
-		return;
-	}
-	plain = text[0] != '\0' ? NULL : text_of(v);
-	printf("%s\n",
-	    plain != NULL && plain[0] != '\0' ? plain
-		: text[0] != '\0'             ? text
-					      : "-");
-	free(plain);
+	if (ctl->opt[OPT_JSON] == NULL)
+		printf("no run is active, %" PRId64 " waiting\n", queued);
+	return CTL_OK;
 }
 
-static void
-show_members(struct json_val object, int depth)
+/* To wait, all runs have to be seen: on the administrators' socket they are. */
+enum ctl_exit
+cmd_drain(struct ctl *ctl)
 {
-	for (struct json_iter it = json_iter(object); json_iter_next(&it);)
-		show_member(it.key, it.val, depth);
+	bool waits = ctl->opt[OPT_WAIT] != NULL;
+	enum ctl_exit rc = waits ? ctl_connect_admin(ctl) : CTL_OK;
+	struct ctl_answer a;
+	int64_t active;
+
+	if (rc == CTL_OK)
+		rc = order(ctl, MSG_SERVICE_DRAIN, &a);
+	if (rc != CTL_OK)
+		return rc;
+	active = number(a.root, "activeRuns");
+	tell_drained(ctl, a.root, waits);
+	ctl_answer_free(&a);
+	return waits && active > 0 ? wait_drained(ctl) : CTL_OK;
 }
 
 enum ctl_exit
-cmd_profile(struct ctl *ctl)
+cmd_resume(struct ctl *ctl)
 {
 	struct ctl_answer a;
-	enum ctl_exit rc = ask(ctl, MSG_PROFILE_GET, &a);
+	enum ctl_exit rc = order(ctl, MSG_SERVICE_RESUME, &a);
 
 	if (rc != CTL_OK)
 		return rc;
 	if (ctl->opt[OPT_JSON] != NULL)
 		ctl_print_json(a.root);
 	else
-		show_members(a.root, 0);
+		printf("runs are started again, %" PRId64 " waiting\n",
+		    number(a.root, "queuedRuns"));
 	ctl_answer_free(&a);
-	return rc;
-}
-
-/* drain, resume */
-
-static enum ctl_exit
-order(struct ctl *ctl, enum msg_id msg)
-{
-	struct ctl_answer a;
-	enum ctl_exit rc = ask(ctl, msg, &a);
-	int64_t active, queued;
-
-	if (rc != CTL_OK)
-		return rc;
-	active = number(a.root, "activeRuns");
-	queued = number(a.root, "queuedRuns");
-	if (ctl->opt[OPT_JSON] != NULL) {
-		ctl_print_json(a.root);
-	} else if (msg == MSG_SERVICE_RESUME) {
-		printf("runs are started again, %" PRId64 " waiting\n", queued);
-	} else {
-		printf("no more runs are started: %" PRId64
-		       " still active, %" PRId64 " waiting\n",
-		    active, queued);
-		if (active > 0)
-			ctl_hint("browsertaskctl runs --status running shows "
-				 "them; wait RUN waits for one");
-		else
-			ctl_hint("browsertaskctl resume lets runs start again");
-	}
-	ctl_answer_free(&a);
-	return rc;
-}
-
-enum ctl_exit
-cmd_drain(struct ctl *ctl)
-{
-	return order(ctl, MSG_SERVICE_DRAIN);
-}
-
-enum ctl_exit
-cmd_resume(struct ctl *ctl)
-{
-	return order(ctl, MSG_SERVICE_RESUME);
+	return CTL_OK;
 }
 
 /* version */

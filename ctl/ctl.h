@@ -97,6 +97,12 @@ enum ctl_exit ctl_exit_of(struct json_val run);
 
 /* Progress until the run has ended, then its result. */
 enum ctl_exit watch_run(struct ctl *, const char *run_id);
+/* Until it has ended, and no more than that. */
+enum ctl_exit watch_end(struct ctl *, const char *run_id);
+/* A moment, before something is tried again. */
+void watch_pause(void);
+/* What the service tells of itself. */
+enum ctl_exit profile_get(struct ctl *, struct ctl_answer *ret_answer);
 /* A finished run's result, as a table where it has items. */
 enum ctl_exit result_show(struct ctl *, struct json_val run);
 /* The newest run's id for "last", anything else as it is. */

@@ -12,6 +12,7 @@ ctl_browsertaskctl_SOURCES = \
 	ctl/cmd_fsck.c \
 	ctl/cmd_list.c \
 	ctl/cmd_mcp.c \
+	ctl/cmd_profile.c \
 	ctl/cmd_restore.c \
 	ctl/cmd_restart.c \
 	ctl/cmd_runs.c \

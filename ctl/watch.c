@@ -170,11 +170,11 @@ watch_once(struct watch *w, enum ctl_exit *ret_rc)
 	return status;
 }
 
-static void
-pause_ms(int ms)
+void
+watch_pause(void)
 {
 	struct event_base *base = event_base_new();
-	struct timeval tv = { ms / 1000, ms % 1000 * 1000 };
+	struct timeval tv = { 0, RETRY_MS * 1000 };
 
 	if (base == NULL)
 		return;
@@ -198,7 +198,7 @@ reconnect(struct watch *w)
 			&w->ctl->client, reason) == CLIENT_OK)
 			return true;
 		/* An interrupt ends the program here, as it should. */
-		pause_ms(RETRY_MS);
+		watch_pause();
 	}
 	ctl_error("no service answers (%s)", reason);
 	ctl_hint("the run is kept: browsertaskctl wait %s, once the service "
@@ -226,28 +226,73 @@ watch_loop(struct watch *w)
 	return CTL_OK;
 }
 
-enum ctl_exit
-watch_run(struct ctl *ctl, const char *run_id)
+/* A run that is queued may wait for long when the service is drained. */
+static void
+tell_draining(struct ctl *ctl, const char *run_id)
+{
+	struct json_val status;
+	struct ctl_answer a;
+	bool draining = false, queued;
+
+	if (profile_get(ctl, &a) != CTL_OK)
+		return;
+	json_get_bool(json_obj_get(a.root, "draining"), &draining);
+	ctl_answer_free(&a);
+	if (!draining || run_get(ctl, run_id, &a) != CTL_OK)
+		return;
+	status = json_obj_get(a.root, "status");
+	queued = json_str_eq(status, run_status_name(RUN_QUEUED));
+	ctl_answer_free(&a);
+	if (!queued)
+		return;
+	ctl_error(
+	    "the service is draining: %s waits until it is resumed", run_id);
+	ctl_hint("browsertaskctl resume lets runs start again");
+}
+
+static enum ctl_exit
+watch(struct ctl *ctl, const char *run_id, bool silent)
 {
 	struct watch w = { .ctl = ctl, .run_id = run_id };
-	struct ctl_answer a;
 	enum ctl_exit rc = ctl_connect(ctl);
 
 	if (rc != CTL_OK)
 		return rc;
 	progress_init(&w.progress, ctl->err_tty, ctl->color, ctl->unicode);
+	w.progress.silent = silent;
 	rc = watch_loop(&w);
 	progress_erase(&w.progress);
+	return rc == CTL_OK && w.interrupted ? CTL_INTERRUPTED : rc;
+}
+
+enum ctl_exit
+watch_end(struct ctl *ctl, const char *run_id)
+{
+	enum ctl_exit rc = watch(ctl, run_id, true);
+
+	if (rc == CTL_INTERRUPTED)
+		ctl_error("stopped waiting; %s goes on", run_id);
+	return rc;
+}
+
+enum ctl_exit
+watch_run(struct ctl *ctl, const char *run_id)
+{
+	struct ctl_answer a;
+	enum ctl_exit rc = ctl_connect(ctl);
+
 	if (rc != CTL_OK)
 		return rc;
-	if (w.interrupted) {
+	tell_draining(ctl, run_id);
+	rc = watch(ctl, run_id, false);
+	if (rc == CTL_INTERRUPTED) {
 		ctl_error("stopped waiting; %s goes on", run_id);
 		ctl_hint("browsertaskctl wait %s waits again, browsertaskctl "
 			 "cancel %s ends it",
 		    run_id, run_id);
-		return CTL_INTERRUPTED;
 	}
-	rc = run_get(ctl, run_id, &a);
+	if (rc == CTL_OK)
+		rc = run_get(ctl, run_id, &a);
 	if (rc != CTL_OK)
 		return rc;
 	rc = result_show(ctl, a.root);
