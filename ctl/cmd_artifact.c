@@ -219,12 +219,20 @@ get(struct ctl *ctl, const char *what)
 	struct file f;
 	enum ctl_exit rc = CTL_OK;
 
-	if (strncmp(what, "art_", 4) != 0)
+	if (strcmp(what, "last") == 0 || strncmp(what, "run_", 4) == 0) {
 		rc = choose(ctl, what, id);
-	else if (strlen(what) > IPC_ID_MAX)
+	} else if (strncmp(what, "art_", 4) != 0) {
+		ctl_error("%s is neither the id of an artifact, art_..., nor "
+			  "of a run, run_...",
+		    what);
+		ctl_hint("browsertaskctl artifacts RUN lists a run's "
+			 "artifacts");
+		rc = CTL_REFUSED;
+	} else if (strlen(what) > IPC_ID_MAX) {
 		rc = CTL_USAGE;
-	else
+	} else {
 		snprintf(id, sizeof(id), "%s", what);
+	}
 	if (rc != CTL_OK)
 		return rc;
 	if (!file_open(&f, path))

@@ -15,8 +15,10 @@
 #include "ctl/text.h"
 #include "model/audit.h"
 
-#define CALL_MS   30000
-#define VERIFY_MS 600000
+#define CALL_MS     30000
+#define VERIFY_MS   600000
+
+#define HASH_DIGITS 64
 
 struct listing {
 	struct ctl *ctl;
@@ -174,8 +176,6 @@ set_params(struct listing *l, struct ipc_params *p)
 		return false;
 	if (ctl->opt[OPT_ALL] != NULL)
 		l->left = INT64_MAX;
-	if (ctl->opt[OPT_RUN] != NULL)
-		ipc_set_str(p, F_RUN_ID, ctl->opt[OPT_RUN]);
 	if (ctl->opt[OPT_CURSOR] != NULL)
 		ipc_set_str(p, F_CURSOR, ctl->opt[OPT_CURSOR]);
 	return true;
@@ -204,6 +204,7 @@ list(struct ctl *ctl)
 	static const char *const titles[] = { ">ROW", "TIME", "ACTOR", "ACTION",
 		"+ABOUT" };
 	struct listing l = { .ctl = ctl, .now_ms = clock_stamp_ms() };
+	char run[IPC_ID_MAX + 1] = "";
 	struct ctl_answer a;
 	struct ipc_params p;
 	enum ctl_exit rc;
@@ -211,6 +212,10 @@ list(struct ctl *ctl)
 	if (!set_params(&l, &p))
 		return CTL_USAGE;
 	rc = ctl_connect_admin(ctl);
+	if (rc == CTL_OK && ctl->opt[OPT_RUN] != NULL) {
+		rc = run_id_of(ctl, ctl->opt[OPT_RUN], run);
+		ipc_set_str(&p, F_RUN_ID, run);
+	}
 	if (ctl->opt[OPT_JSON] == NULL)
 		l.table = table_new(titles, 5);
 	while (rc == CTL_OK) {
@@ -265,17 +270,35 @@ print_verdict(struct json_val v, bool sound)
 	free(hash);
 }
 
+static bool
+is_noted(const char *text)
+{
+	size_t row = strspn(text, "0123456789");
+	const char *hash = text + row + 1;
+
+	return row > 0 && text[row] == ':' && strlen(hash) == HASH_DIGITS &&
+	    strspn(hash, "0123456789abcdef") == HASH_DIGITS;
+}
+
 static enum ctl_exit
 verify(struct ctl *ctl)
 {
+	const char *noted = ctl->opt[OPT_NOTED];
 	struct ctl_answer a;
 	struct ipc_params p;
 	bool sound = false;
 	enum ctl_exit rc;
 
+	if (noted != NULL && !is_noted(noted)) {
+		ctl_error("%s is no ROW:HASH as the log has it", noted);
+		ctl_hint("the log says: the last row is ROW:HASH, a number and "
+			 "%d digits",
+		    HASH_DIGITS);
+		return CTL_USAGE;
+	}
 	ipc_params_init(&p, MSG_AUDIT_VERIFY);
-	if (ctl->opt[OPT_NOTED] != NULL)
-		ipc_set_str(&p, F_NOTED, ctl->opt[OPT_NOTED]);
+	if (noted != NULL)
+		ipc_set_str(&p, F_NOTED, noted);
 	if ((rc = ctl_connect_admin(ctl)) != CTL_OK ||
 	    (rc = ctl_call(ctl, &p, VERIFY_MS, &a)) != CTL_OK)
 		return rc;

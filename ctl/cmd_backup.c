@@ -17,6 +17,7 @@
 #include "common/fdio.h"
 #include "config.h"
 #include "ctl/backup_name.h"
+#include "ctl/file.h"
 #include "ctl/side.h"
 #include "ctl/text.h"
 #include "json/writer.h"
@@ -160,6 +161,8 @@ dir_make(struct backup *b)
 		ctl_error("%s: %s", b->path, strerror(errno));
 		if (errno == EEXIST)
 			ctl_hint("a backup is made in a new directory");
+		else if (errno == ENOENT)
+			file_hint_above(b->path);
 		return false;
 	}
 	fd = openat(b->dir, BACKUP_SUMS ".part",

@@ -25,16 +25,11 @@ struct findings {
 static void
 add_about(struct table *t, struct json_val f)
 {
-	static const char *const ids[] = { "runId", "artifactId", "sessionId" };
 	char *table = text_of(json_obj_get(f, "table"));
 	char *key = text_of(json_obj_get(f, "key"));
-	char *id = NULL;
+	char *id = side_fault_id(f);
 
-	for (size_t i = 0; i < 3 && (id == NULL || id[0] == '\0'); i++) {
-		free(id);
-		id = text_of(json_obj_get(f, ids[i]));
-	}
-	table_add(t, id != NULL && id[0] != '\0' ? id : "-");
+	table_add(t, id != NULL ? id : "-");
 	table_addf(
 	    t, "%s %s", table == NULL ? "" : table, key == NULL ? "" : key);
 	free(table);

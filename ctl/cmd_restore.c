@@ -254,7 +254,9 @@ on_note(void *arg, const struct ipc_params *p)
 	if (!json_parse(json, len, NULL, 0, &doc, NULL))
 		return;
 	what = text_of(json_obj_get(json_root(doc), "what"));
-	key = text_of(json_obj_get(json_root(doc), "key"));
+	key = side_fault_id(json_root(doc));
+	if (key == NULL)
+		key = text_of(json_obj_get(json_root(doc), "key"));
 	side_bar(&r->side, NULL, 0, 0);
 	ctl_error("%s: %s", key == NULL ? "" : key, what == NULL ? "" : what);
 	free(what);
@@ -271,10 +273,24 @@ number(struct json_val v, const char *key)
 	return n;
 }
 
+static void
+hint_start(const char *state)
+{
+	char usual[PATH_MAX];
+
+	if (!side_state_default(usual) || strcmp(usual, state) != 0)
+		ctl_hint("start the service: browsertaskd -s %s", state);
+	else if (geteuid() == 0)
+		ctl_hint("start the service: systemctl start browsertaskd");
+	else
+		ctl_hint("start the service: browsertaskd");
+}
+
 static enum ctl_exit
 judge(struct restore *r, struct json_val v)
 {
 	const struct ctl *ctl = r->side.ctl;
+	char runs[32], arts[32], kept[32];
 	bool sound = false;
 
 	json_get_bool(json_obj_get(v, "sound"), &sound);
@@ -293,11 +309,12 @@ judge(struct restore *r, struct json_val v)
 		ctl_print_json(v);
 		return CTL_OK;
 	}
-	printf("%s: %" PRId64 " runs, %" PRId64 " artifacts, %" PRId64
-	       " sessions%s\n",
-	    r->state, number(v, "runs"), number(v, "artifacts"),
-	    number(v, "sessions"), sound ? "" : ", NOT sound");
-	ctl_hint("start the service: browsertaskd -s %s", r->state);
+	text_count(number(v, "runs"), "run", runs, sizeof(runs));
+	text_count(number(v, "artifacts"), "artifact", arts, sizeof(arts));
+	text_count(number(v, "sessions"), "session", kept, sizeof(kept));
+	printf("%s: %s, %s, %s%s\n", r->state, runs, arts, kept,
+	    sound ? "" : ", NOT sound");
+	hint_start(r->state);
 	return CTL_OK;
 }
 
@@ -339,9 +356,10 @@ cmd_restore(struct ctl *ctl)
 	r->state_fd = -1;
 	r->side = (struct side){ .ctl = ctl, .sock = -1, .lock = -1 };
 	r->dir = open(r->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (r->dir == -1)
+	if (r->dir == -1) {
 		ctl_error("%s: %s", r->path, strerror(errno));
-	else if (!side_state_dir(ctl, r->state))
+		ctl_hint("name a directory that browsertaskctl backup made");
+	} else if (!side_state_dir(ctl, r->state))
 		ctl_error("--state-dir: which state directory?");
 	else if (state_open(r))
 		rc = restore_run(r, ctl);

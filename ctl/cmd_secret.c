@@ -147,7 +147,8 @@ read_value(const char *name, char value[VALUE_MAX + 1])
 
 /* Whole or not at all: another name first. */
 static int
-store_value(int dir, const char *name, const char *value, size_t len)
+store_value(int dir, const char *name, const char *value, size_t len,
+    bool *ret_replaced)
 {
 	static const char temporary[] = ".new";
 	int fd, error;
@@ -157,6 +158,7 @@ store_value(int dir, const char *name, const char *value, size_t len)
 	    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd == -1)
 		return -1;
+	*ret_replaced = faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 	error = fd_write_all(fd, value, len);
 	if (error == 0 &&
 	    (fchmod(fd, 0600) == -1 || fsync(fd) == -1 ||
@@ -175,6 +177,7 @@ secret_add(const struct place *p, const char *name)
 {
 	static char value[VALUE_MAX + 1];
 	enum ctl_exit code = CTL_OK;
+	bool replaced = false;
 	ssize_t len;
 	int dir = place_open(p, true);
 
@@ -183,13 +186,13 @@ secret_add(const struct place *p, const char *name)
 	len = read_value(name, value);
 	if (len == -1)
 		code = CTL_FAILED;
-	else if (store_value(dir, name, value, (size_t)len) == -1)
+	else if (store_value(dir, name, value, (size_t)len, &replaced) == -1)
 		code = failed("secret", name);
 	explicit_bzero(value, sizeof(value));
 	close(dir);
 	if (code == CTL_OK)
-		fprintf(stderr,
-		    "stored; inputs name it {\"secretRef\":\"%s\"}\n", name);
+		fprintf(stderr, "%s; inputs name it {\"secretRef\":\"%s\"}\n",
+		    replaced ? "replaced" : "stored", name);
 	return code;
 }
 
@@ -279,8 +282,8 @@ list_dir(struct listing *l, int fd, const char *user, bool deeper)
 static enum ctl_exit
 secret_list(const struct ctl *ctl, const struct place *p)
 {
-	static const char *const titles[] = { "Name", "For", "Stored",
-		"~Note" };
+	static const char *const titles[] = { "NAME", "FOR", "STORED",
+		"~NOTE" };
 	struct listing l = { .table = NULL };
 	struct buf out;
 	int dir = place_open(p, false);
@@ -295,7 +298,9 @@ secret_list(const struct ctl *ctl, const struct place *p)
 	if (dir != -1)
 		list_dir(&l, dir, p->user, p->user[0] == '\0');
 	json_write_end_array(&l.json);
-	if (l.table != NULL)
+	if (l.table != NULL && table_rows(l.table) == 0)
+		fprintf(stderr, "no secrets\n");
+	else if (l.table != NULL)
 		table_print(l.table, stdout, (size_t)ctl->columns, ctl->color,
 		    ctl->unicode);
 	else

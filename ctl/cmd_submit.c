@@ -76,12 +76,19 @@ static bool
 build_options(struct ctl *ctl, struct buf *b)
 {
 	const char *mode = ctl->opt[OPT_MODE];
+	const char *priority = ctl->opt[OPT_PRIORITY];
 	struct json_writer w;
+	enum run_priority rank;
 	enum run_mode known;
 	int64_t ms = 0;
 
 	if (mode != NULL && !run_mode_by_name(mode, &known)) {
 		ctl_error("%s is none of sync, async and auto", mode);
+		return false;
+	}
+	if (priority != NULL && !run_priority_by_name(priority, &rank)) {
+		ctl_error(
+		    "%s is none of low, normal, high and critical", priority);
 		return false;
 	}
 	if (ctl->opt[OPT_TIMEOUT] != NULL &&
@@ -98,8 +105,8 @@ build_options(struct ctl *ctl, struct buf *b)
 		json_put_int64(&w, "timeoutMs", ms);
 	if (ctl->opt[OPT_KEY] != NULL)
 		json_put_str(&w, "idempotencyKey", ctl->opt[OPT_KEY]);
-	if (ctl->opt[OPT_PRIORITY] != NULL)
-		json_put_str(&w, "priority", ctl->opt[OPT_PRIORITY]);
+	if (priority != NULL)
+		json_put_str(&w, "priority", priority);
 	put_hosts(&w, "allowedDomains", ctl->opt[OPT_ALLOW]);
 	put_hosts(&w, "forbiddenDomains", ctl->opt[OPT_FORBID]);
 	json_write_end_object(&w);

@@ -117,7 +117,9 @@ doctor_browser(struct doctor *d)
 		else
 			doctor_say(d, DOCTOR_FAIL, "browser",
 			    "name the browser's ELF program, not a script",
-			    "%s is no program", given);
+			    "%s %s", given,
+			    access(given, F_OK) == -1 ? "is not there"
+						      : "is no program");
 		return;
 	}
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)

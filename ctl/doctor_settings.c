@@ -87,8 +87,12 @@ doctor_config(struct doctor *d)
 
 	if (d->running)
 		take_profile(d);
-	if (!doctor_is_program(path))
+	if (!doctor_is_program(path)) {
+		doctor_say(d, DOCTOR_WARN, "settings",
+		    "install browsertaskd, or have it check the file with -n",
+		    "the file was not checked: there is no %s", path);
 		return;
+	}
 	error = doctor_run(
 	    path, args, false, CHECK_MS, text, sizeof(text), &status);
 	if (error == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0) {

@@ -2,6 +2,7 @@
  * Files that people name on the command line. Runs in browsertaskctl.
  */
 #include <errno.h>
+#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,10 +11,23 @@
 #include "ctl/ctl.h"
 #include "ctl/file.h"
 
+void
+file_hint_above(const char *path)
+{
+	char *copy = strdup(path);
+
+	if (copy != NULL)
+		ctl_hint(
+		    "make the directory first: mkdir -p %s", dirname(copy));
+	free(copy);
+}
+
 static bool
 file_failed(struct file *f, const char *path)
 {
 	ctl_error("%s: %s", path, strerror(errno));
+	if (errno == ENOENT)
+		file_hint_above(path);
 	free(f->path);
 	free(f->part);
 	return false;
@@ -47,7 +61,7 @@ file_open(struct file *f, const char *path)
 		return file_failed(f, path);
 	}
 	f->stream = fopen(f->part, "w");
-	return f->stream != NULL || file_failed(f, f->part);
+	return f->stream != NULL || file_failed(f, path);
 }
 
 bool

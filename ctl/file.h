@@ -14,6 +14,8 @@ struct file {
 	char *part; /* the name until it is complete */
 };
 
+/* Says that the directory above path is to be made. */
+void file_hint_above(const char *path);
 /* path NULL or "-" is standard output. Each returns false after telling why. */
 bool file_open(struct file *, const char *path);
 bool file_is_stdout(const struct file *);

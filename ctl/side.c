@@ -29,13 +29,11 @@
 #define BAR_CELLS  20
 
 bool
-side_state_dir(const struct ctl *ctl, char ret_dir[PATH_MAX])
+side_state_default(char ret_dir[PATH_MAX])
 {
 	const char *xdg = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 
-	if (ctl->opt[OPT_STATE_DIR] != NULL)
-		strlcpy(ret_dir, ctl->opt[OPT_STATE_DIR], PATH_MAX);
-	else if (geteuid() == 0)
+	if (geteuid() == 0)
 		strlcpy(ret_dir, LOCALSTATEDIR "/lib/browsertask", PATH_MAX);
 	else if (xdg != NULL && xdg[0] == '/')
 		snprintf(ret_dir, PATH_MAX, "%s/browsertask", xdg);
@@ -45,6 +43,30 @@ side_state_dir(const struct ctl *ctl, char ret_dir[PATH_MAX])
 	else
 		return false;
 	return true;
+}
+
+bool
+side_state_dir(const struct ctl *ctl, char ret_dir[PATH_MAX])
+{
+	if (ctl->opt[OPT_STATE_DIR] == NULL)
+		return side_state_default(ret_dir);
+	strlcpy(ret_dir, ctl->opt[OPT_STATE_DIR], PATH_MAX);
+	return true;
+}
+
+char *
+side_fault_id(struct json_val fault)
+{
+	static const char *const ids[] = { "runId", "artifactId", "sessionId" };
+	char *id;
+
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		id = text_of(json_obj_get(fault, ids[i]));
+		if (id != NULL && id[0] != '\0')
+			return id;
+		free(id);
+	}
+	return NULL;
 }
 
 /* Progress. */
@@ -278,8 +300,11 @@ take_lock(struct side *s, const char *dir)
 	s->lock = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (s->lock == -1) {
 		ctl_error("%s: %s", path, strerror(errno));
-		ctl_hint("--state-dir is the directory that browsertaskd is "
-			 "given with -s");
+		ctl_hint("%s",
+		    errno == EACCES
+			? "ask as root, or as the user whose directory it is"
+			: "--state-dir is the directory that browsertaskd is "
+			  "given with -s");
 		return CTL_FAILED;
 	}
 	if (flock(s->lock, LOCK_EX | LOCK_NB) == 0)

@@ -25,7 +25,9 @@ struct side {
 	char bar[96]; /* drawn on the terminal now */
 };
 
-/* The state directory that was named, or where it would be. */
+/* Where the state directory of a service of the caller would be. */
+bool side_state_default(char ret_dir[PATH_MAX]);
+/* The one that was named, or that. */
 bool side_state_dir(const struct ctl *, char ret_dir[PATH_MAX]);
 /*
  * Asks the service; with --state-dir takes that one's lock and starts a process
@@ -45,6 +47,8 @@ bool side_send(struct side *, const struct ipc_params *);
  * saying so when it tells of an error or the connection ended before it.
  */
 enum ctl_exit side_run(struct side *, struct json_val *ret_record);
+/* The id of what a fault is about, to be freed; NULL: it has none. */
+char *side_fault_id(struct json_val fault);
 /* One line on a terminal; NULL takes it away. */
 void side_bar(struct side *, const char *what, int64_t done, int64_t total);
 void side_close(struct side *);

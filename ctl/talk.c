@@ -70,6 +70,40 @@ ctl_hint(const char *fmt, ...)
 	va_end(ap);
 }
 
+/* What to do about a part of the request, which the message begins with. */
+static bool
+tell_part(const struct ctl *ctl, const char *message)
+{
+	static const char *const rows[][2] = {
+		{ "cursor: ",
+		    "a cursor is what the hint below a list has; without "
+		    "--cursor the list begins anew" },
+		{ "/options/idempotencyKey: ",
+		    "--key takes a text of your own that names what is to be "
+		    "done once" },
+		{ "/options/allowedDomains",
+		    "--allow-domains takes hosts with commas between, such as "
+		    "example.com,*.example.com:443" },
+		{ "/options/forbiddenDomains",
+		    "--forbid-domains takes hosts with commas between, such as "
+		    "example.com,*.example.com:443" },
+	};
+
+	if (strncmp(message, "/inputs", strlen("/inputs")) == 0 &&
+	    ctl->nargs > 0) {
+		ctl_hint("browsertaskctl templates %s shows what it takes",
+		    ctl->args[0]);
+		return true;
+	}
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (strncmp(message, rows[i][0], strlen(rows[i][0])) != 0)
+			continue;
+		ctl_hint("%s", rows[i][1]);
+		return true;
+	}
+	return false;
+}
+
 /* What to do about an error, where a command of ours helps. */
 static const char *
 command_hint(struct json_val error)
@@ -90,11 +124,7 @@ command_hint(struct json_val error)
 		{ "TRUST_LEVEL_NOT_ALLOWED",
 		    "ask as root, or as the user browsertaskd runs as" },
 	};
-	char text[1024];
 
-	if (json_str_copy(json_obj_get(error, "message"), text, sizeof(text)) &&
-	    strncmp(text, "/inputs", strlen("/inputs")) == 0)
-		return "browsertaskctl templates TEMPLATE shows what it takes";
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (json_str_eq(json_obj_get(error, "errorCode"), rows[i][0]))
 			return rows[i][1];
@@ -113,7 +143,9 @@ tell_error(const struct ctl *ctl, struct json_val error)
 		ctl_print_json(error);
 	ctl_error("%s (%s)", message == NULL ? "refused" : message,
 	    code == NULL ? "?" : code);
-	if (hint != NULL)
+	if (message != NULL && tell_part(ctl, message))
+		;
+	else if (hint != NULL)
 		ctl_hint("%s", hint);
 	else if (advice != NULL && advice[0] != '\0')
 		ctl_hint("%s", advice);
@@ -194,6 +226,22 @@ ctl_connect_admin(struct ctl *ctl)
 	return ctl_connect(ctl);
 }
 
+/* "run.get: value out of range: runId" */
+static enum ctl_exit
+tell_bad_request(const char *reason)
+{
+	static const char range[] = "value out of range: ";
+	const char *field = strstr(reason, range);
+
+	if (field != NULL)
+		ctl_error("what was given as %s is too short, too long or out "
+			  "of range",
+		    field + strlen(range));
+	else
+		ctl_error("%s", reason);
+	return CTL_USAGE;
+}
+
 enum ctl_exit
 ctl_call(struct ctl *ctl, const struct ipc_params *p, int timeout_ms,
     struct ctl_answer *ret_answer)
@@ -212,11 +260,11 @@ ctl_call(struct ctl *ctl, const struct ipc_params *p, int timeout_ms,
 			return rc;
 		status = client_call(ctl->client, p, timeout_ms, &a.bytes);
 	}
+	if (status == CLIENT_BAD_REQUEST)
+		return tell_bad_request(client_reason(ctl->client));
 	if (status != CLIENT_OK && status != CLIENT_ERROR) {
 		ctl_error("%s: %s", msg_row(p->msg)->name,
 		    client_reason(ctl->client));
-		if (status == CLIENT_BAD_REQUEST)
-			return CTL_USAGE;
 		ctl_hint("%s",
 		    p->msg == MSG_PROFILE_GET
 			? starting_hint
