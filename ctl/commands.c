@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/panic.h"
 #include "ctl/commands.h"
 #include "ctl/text.h"
 
@@ -51,32 +52,46 @@ option_row(enum ctl_option option)
 	return &option_rows[option];
 }
 
-/* Of n names: the one that is text or alone begins with it. */
-static int
-find_name(const char *const *names, size_t n, const char *text, char *ret_which,
-    size_t size)
+/* "a, b or c" */
+static void
+join_names(const char *const *names, size_t n, char ret[NAMES_BYTES])
 {
-	size_t len = strlen(text), used = 0;
-	int found = -1, count = 0;
+	ret[0] = '\0';
+	for (size_t i = 0; i < n; i++) {
+		strlcat(ret,
+		    i == 0           ? ""
+			: i + 1 == n ? " or "
+				     : ", ",
+		    NAMES_BYTES);
+		strlcat(ret, names[i], NAMES_BYTES);
+	}
+}
+
+/*
+ * Of n names: the one that is text or alone begins with it. -1 when it is none,
+ * with those that begin with it in ret_which.
+ */
+static int
+find_name(const char *const *names, size_t n, const char *text,
+    char ret_which[NAMES_BYTES])
+{
+	const char *found[NAMES_MAX];
+	size_t len = strlen(text), count = 0;
+	int last = -1;
 
 	ret_which[0] = '\0';
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && len > 0; i++) {
 		if (strncmp(names[i], text, len) != 0)
 			continue;
 		if (names[i][len] == '\0')
 			return (int)i;
-		found = (int)i;
-		if (count++ > 0 && used < size)
-			used += (size_t)snprintf(
-			    ret_which + used, size - used, " or ");
-		if (used < size)
-			used += (size_t)snprintf(
-			    ret_which + used, size - used, "%s", names[i]);
+		ASSERT(count < NAMES_MAX);
+		found[count++] = names[i];
+		last = (int)i;
 	}
 	if (count == 1)
-		return found;
-	if (count == 0)
-		ret_which[0] = '\0';
+		return last;
+	join_names(found, count, ret_which);
 	return -1;
 }
 
@@ -84,17 +99,15 @@ const struct command *
 command_find(const char *name)
 {
 	const char *names[NCOMMANDS];
-	char which[256];
+	char which[NAMES_BYTES];
 	int i;
 
 	for (size_t n = 0; n < NCOMMANDS; n++)
 		names[n] = commands[n].name;
-	i = name[0] == '\0'
-	    ? -1
-	    : find_name(names, NCOMMANDS, name, which, sizeof(which));
+	i = find_name(names, NCOMMANDS, name, which);
 	if (i >= 0)
 		return &commands[i];
-	if (name[0] != '\0' && which[0] != '\0')
+	if (which[0] != '\0')
 		ctl_error("%s is short for %s", name, which);
 	else
 		ctl_error("there is no command \"%s\"", name);
@@ -104,27 +117,43 @@ command_find(const char *name)
 int
 command_word(const char *command, const char *text, const char *const *words)
 {
-	char which[256];
+	char which[NAMES_BYTES];
 	size_t n = 0;
 	int i;
 
 	while (words[n] != NULL)
 		n++;
-	i = find_name(words, n, text, which, sizeof(which));
-	if (i >= 0 && text[0] != '\0')
+	i = find_name(words, n, text, which);
+	if (i >= 0)
 		return i;
-	which[0] = '\0';
-	for (size_t w = 0; w < n; w++) {
-		strlcat(which,
-		    w == 0           ? ""
-			: w + 1 == n ? " or "
-				     : ", ",
-		    sizeof(which));
-		strlcat(which, words[w], sizeof(which));
-	}
+	join_names(words, n, which);
 	ctl_error("%s: \"%s\" is not %s", command, text, which);
 	ctl_hint("browsertaskctl %s --help shows what is accepted", command);
 	return -1;
+}
+
+void
+option_tell_unknown(const struct command *c, uint64_t set, const char *arg)
+{
+	const char *names[OPT__MAX];
+	char text[NAMES_BYTES], which[NAMES_BYTES];
+	size_t n = 0;
+
+	strlcpy(text, arg + strspn(arg, "-"), sizeof(text));
+	text[strcspn(text, "=")] = '\0';
+	for (int i = 0; i < OPT__MAX; i++) {
+		if (c != NULL && strcmp(option_rows[i].name, text) == 0) {
+			ctl_error("%s does not take --%s", c->name, text);
+			return;
+		}
+		if ((set & UINT64_C(1) << i) != 0)
+			names[n++] = option_rows[i].name;
+	}
+	(void)find_name(names, n, text, which);
+	if (which[0] != '\0')
+		ctl_error("--%s is short for %s", text, which);
+	else
+		ctl_error("there is no option --%s", text);
 }
 
 static void
@@ -172,4 +201,15 @@ help_print(const struct command *c)
 	printf("\nThe socket is $BROWSERTASK_SOCKET, else the system's, else "
 	       "the user's.\n\n%s",
 	    exit_help);
+}
+
+enum ctl_exit
+cmd_help(struct ctl *ctl)
+{
+	const struct command *c = NULL;
+
+	if (ctl->nargs > 0 && (c = command_find(ctl->args[0])) == NULL)
+		return CTL_USAGE;
+	help_print(c);
+	return CTL_OK;
 }

@@ -44,6 +44,17 @@ const struct option_row *option_row(enum ctl_option);
 int
 command_word(const char *command, const char *text, const char *const *words);
 
+/* Says what is wrong with a long option that is none of the set's. */
+void option_tell_unknown(const struct command *, uint64_t set, const char *arg);
+
+/* The name of the command among the arguments; NULL when there is none. */
+const char *options_command(int argc, char **argv);
+/*
+ * Fills in the options, those of any command when it is NULL, and the arguments
+ * behind its name; false after saying what is wrong.
+ */
+bool options_parse(struct ctl *, const struct command *, int argc, char **argv);
+
 /* Usage of the command, or of all (NULL). */
 void help_print(const struct command *);
 

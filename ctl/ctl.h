@@ -147,5 +147,6 @@ enum ctl_exit cmd_doctor(struct ctl *);
 enum ctl_exit cmd_mcp_config(struct ctl *);
 enum ctl_exit cmd_completion(struct ctl *);
 enum ctl_exit cmd_version(struct ctl *);
+enum ctl_exit cmd_help(struct ctl *);
 
 #endif

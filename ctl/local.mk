@@ -46,6 +46,7 @@ ctl_browsertaskctl_SOURCES = \
 	ctl/luapath.h \
 	ctl/main.c \
 	ctl/mcpclients.def \
+	ctl/options.c \
 	ctl/options.def \
 	ctl/progress.c \
 	ctl/progress.h \

@@ -317,6 +317,9 @@ is +(ctl('template', 'check', spew('empty', '')))[0], 2, 'empty';
 is $rc, 1, 'template check --json';
 is $answer->{errors}[0]{line}, 1, '... has the line';
 is $answer->{template}, undef, '... and no metadata';
+(undef, $answer) = json('template', 'check', spew('m.lua', $bad{members}[0]));
+is join(' ', map { $_->{line} } @{ $answer->{errors} }[0],
+	@{ $answer->{warnings} }), '2 3', '... nor where the service has none';
 like +(ctl('template', 'show', 'batch_extract_pages'))[1], qr/^urls /m,
     'template show';
 {
@@ -353,7 +356,9 @@ ok !$p->{draining} && !defined $p->{drainedAt}, '... and drains no more';
 # abbreviations
 ($rc, $out, $err) = ctl('re', 'x');
 is $rc, 2, 'a short name of two';
-like $err, qr/re is short for result or resume/, '... which';
+is $err, "browsertaskctl: re is short for result, resume, restart or"
+    . " restore\nhint: browsertaskctl --help shows what is accepted\n",
+    '... which';
 is +(ctl('ru'))[0], 0, 'a short name of one';
 is +(ctl('artifact', 'x', 'y'))[0], 2, 'a word that is none';
 like +(ctl('artifacts', $runs[0]))[1], qr/^art_\w+ +extraction/m, 'artifacts';
