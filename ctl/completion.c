@@ -12,7 +12,7 @@ static bool
 is_kind(const char *word)
 {
 	static const char *const kinds[] = { "RUN", "TEMPLATE", "SESSION",
-		"FILE" };
+		"FILE", "DIR" };
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (strcmp(kinds[i], word) == 0)
@@ -122,9 +122,10 @@ value_words(const struct option_row *o, char ret_words[VALUE_BYTES])
 	}
 }
 
-bool
-value_is_file(const struct option_row *o)
+const char *
+value_kind(const struct option_row *o)
 {
-	return strcmp(o->value, "PATH") == 0 || strcmp(o->value, "FILE") == 0 ||
-	    strcmp(o->value, "DIR") == 0;
+	if (strcmp(o->value, "PATH") == 0)
+		return "FILE";
+	return is_kind(o->value) ? o->value : "ANY";
 }

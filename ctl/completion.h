@@ -18,13 +18,14 @@ struct place {
 	char words[PLACE_WORDS][24]; /* to be written as they are */
 	char below[PLACE_WORDS][24]; /* the kinds that follow each word */
 	size_t nwords;
-	char kind[24]; /* RUN, TEMPLATE, FILE or "" */
+	char kind[24]; /* RUN, TEMPLATE, SESSION, FILE, DIR or "" */
 };
 
 void place_read(struct place *, const struct command *);
 /* The words an option's value may be, parted by spaces; "" when any will do. */
 void value_words(const struct option_row *, char ret_words[VALUE_BYTES]);
-bool value_is_file(const struct option_row *);
+/* RUN, TEMPLATE, SESSION, FILE, DIR, or ANY. */
+const char *value_kind(const struct option_row *);
 
 /* Print the scripts. */
 void completion_bash(void);

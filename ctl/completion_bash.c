@@ -43,13 +43,8 @@ put_values(void)
 		put_option(o, "|");
 		if (words[0] != '\0')
 			printf(") words='%s' ;;\n", words);
-		else if (strcmp(o->value, "TEMPLATE") == 0 ||
-		    strcmp(o->value, "RUN") == 0 ||
-		    strcmp(o->value, "SESSION") == 0)
-			printf(") kind=%s ;;\n", o->value);
 		else
-			printf(") kind=%s ;;\n",
-			    value_is_file(o) ? "FILE" : "ANY");
+			printf(") kind=%s ;;\n", value_kind(o));
 	}
 }
 
@@ -126,7 +121,7 @@ completion_bash(void)
 	       "{\n"
 	       "\tlocal cur=${COMP_WORDS[COMP_CWORD]}\n"
 	       "\tlocal prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-	       "\tlocal i word command= first= n=0 words= kind=\n"
+	       "\tlocal i word command= first= n=0 words= kind= names\n"
 	       "\n"
 	       "\t# --option=value comes as three words\n"
 	       "\tif [[ $cur == = ]]; then\n"
@@ -152,6 +147,14 @@ completion_bash(void)
 	       "\t\tesac\n"
 	       "\tdone\n"
 	       "\n"
+	       "\t# a command that was shortened\n"
+	       "\tif [[ -n $command ]]; then\n"
+	       "\t\tnames=($(compgen -W '");
+	put_commands();
+	printf("' -- \"$command\"))\n"
+	       "\t\t((${#names[@]} == 1)) && command=${names[0]}\n"
+	       "\tfi\n"
+	       "\n"
 	       "\tcase $prev in\n");
 	put_values();
 	printf("\t*)\n"
@@ -170,9 +173,10 @@ completion_bash(void)
 	       "\tRUN|TEMPLATE|SESSION)\n"
 	       "\t\twords=$(\"${COMP_WORDS[0]}\" completion \"words-$kind\" "
 	       "2>/dev/null) ;;\n"
-	       "\tFILE)\n"
+	       "\tFILE|DIR)\n"
 	       "\t\tcompopt -o filenames 2>/dev/null\n"
-	       "\t\tCOMPREPLY=($(compgen -f -- \"$cur\"))\n"
+	       "\t\t[[ $kind == DIR ]] && word=-d || word=-f\n"
+	       "\t\tCOMPREPLY=($(compgen $word -- \"$cur\"))\n"
 	       "\t\treturn ;;\n"
 	       "\tesac\n"
 	       "\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"

@@ -21,20 +21,29 @@ put_quoted(const char *text, const char *escape)
 	}
 }
 
+/* What completes a kind; a space for what nothing does. */
+static void
+put_kind(const char *kind)
+{
+	if (strcmp(kind, "FILE") == 0)
+		printf("_files");
+	else if (strcmp(kind, "DIR") == 0)
+		printf("_files -/");
+	else if (strcmp(kind, "ANY") == 0)
+		printf(" ");
+	else
+		printf("_browsertaskctl_words %s", kind);
+}
+
 /* ":message:action" of what is wanted. */
 static void
-put_action(const char *what, const char *words)
+put_action(const char *what, const char *kind, const char *words)
 {
+	printf(":%s:", what);
 	if (words[0] != '\0')
-		printf(":%s:(%s)", what, words);
-	else if (strcmp(what, "RUN") == 0 || strcmp(what, "TEMPLATE") == 0 ||
-	    strcmp(what, "SESSION") == 0)
-		printf(":%s:_browsertaskctl_words %s", what, what);
-	else if (strcmp(what, "FILE") == 0 || strcmp(what, "PATH") == 0 ||
-	    strcmp(what, "DIR") == 0)
-		printf(":%s:_files", what);
+		printf("(%s)", words);
 	else
-		printf(":%s: ", what);
+		put_kind(kind);
 }
 
 static void
@@ -53,7 +62,7 @@ put_option_line(const struct option_row *o)
 	put_quoted(o->help, "[]\\");
 	printf("]");
 	if (o->value != NULL)
-		put_action(o->value, words);
+		put_action(o->value, value_kind(o), words);
 	printf("' \\\n");
 }
 
@@ -79,7 +88,10 @@ put_place_lines(const struct command *c)
 	if (c->most == 0)
 		return;
 	printf("\t\t'1");
-	put_action(p.kind[0] != '\0' ? p.kind : "word", words);
+	if (p.kind[0] != '\0')
+		put_action(p.kind, p.kind, words);
+	else
+		put_action("word", "ANY", words);
 	printf("' \\\n");
 	if (p.nwords > 0 && c->most > 1)
 		printf("\t\t'2: :_browsertaskctl_below' \\\n");
@@ -97,10 +109,8 @@ put_below(const struct command *c)
 		if (p.below[w][0] == '\0')
 			continue;
 		printf("\t%s) ", p.words[w]);
-		if (strcmp(p.below[w], "FILE") == 0)
-			printf("_files ;;\n");
-		else
-			printf("_browsertaskctl_words %s ;;\n", p.below[w]);
+		put_kind(p.below[w]);
+		printf(" ;;\n");
 	}
 }
 
@@ -132,7 +142,7 @@ completion_zsh(void)
 	       "_browsertaskctl()\n"
 	       "{\n"
 	       "\tlocal curcontext=$curcontext state state_descr command\n"
-	       "\tlocal -a line commands\n"
+	       "\tlocal -a line commands names\n"
 	       "\tlocal -A opt_args\n"
 	       "\n"
 	       "\tcommands=(\n");
@@ -153,6 +163,8 @@ completion_zsh(void)
 	       "\t\treturn ;;\n"
 	       "\tesac\n"
 	       "\tcommand=$line[1]\n"
+	       "\tnames=(${(M)${commands%%:*}:#$command*})\n"
+	       "\t(( $#names == 1 )) && command=$names[1]\n"
 	       "\tcase $command in\n");
 	for (size_t i = 0; (c = command_row(i)) != NULL; i++) {
 		printf("\t%s)\n\t\t_arguments \\\n", c->name);
@@ -163,5 +175,9 @@ completion_zsh(void)
 	printf("\tesac\n"
 	       "}\n"
 	       "\n"
-	       "_browsertaskctl \"$@\"\n");
+	       "if [[ $funcstack[1] == _browsertaskctl ]]; then\n"
+	       "\t_browsertaskctl \"$@\"\n"
+	       "elif (( $+functions[compdef] )); then\n"
+	       "\tcompdef _browsertaskctl browsertaskctl\n"
+	       "fi\n");
 }

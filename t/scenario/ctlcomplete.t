@@ -20,6 +20,7 @@ sub spew {
 
 mkdir "$dir/bin";
 mkdir "$dir/files";
+mkdir "$dir/files/below";
 spew("files/$_", '') for qw(urls.txt other.lua);
 spew('bin/browsertaskctl', <<'EOF');
 #!/bin/sh
@@ -63,7 +64,7 @@ EOF
 }
 
 SKIP: {
-	skip 'no bash', 22 if system('bash -c : 2>/dev/null') != 0;
+	skip 'no bash', 26 if system('bash -c : 2>/dev/null') != 0;
 	is bash(''), join(' ', sort @commands), 'bash: all commands';
 	is bash('ca'), 'cancel', 'one';
 	is bash('art'), 'artifact artifacts', 'two';
@@ -86,6 +87,10 @@ SKIP: {
 	is bash('runs', '-T', 'b'), 'batch_extract_pages', '... a template';
 	is bash('runs', '--u'), '--uid --until', 'options of a command';
 	is bash('drain', '--u'), '', '... not of another';
+	is bash('ru', '--st'), '--status', '... of one that is shortened';
+	is bash('re', '--st'), '', '... if it is one';
+	is bash('backup', ''), 'below', 'directories';
+	is bash('fsck', '--state-dir', ''), 'below', '... of an option';
 	is bash('result', '--output', 'u'), 'urls.txt', 'a file of an option';
 	like bash('submit', '-'), qr/--help.*--json.*--key/, 'all options';
 }
@@ -115,7 +120,7 @@ EOF
 }
 
 SKIP: {
-	skip 'no zsh', 6 if system('zsh -f -c : 2>/dev/null') != 0;
+	skip 'no zsh', 9 if system('zsh -f -c : 2>/dev/null') != 0;
 	is zsh('browsertaskctl dra'), 'drain', 'zsh: a command';
 	is zsh('browsertaskctl show run_B'), 'show run_BBB', 'a run';
 	is zsh('browsertaskctl runs --sta'), 'runs --status', 'an option';
@@ -124,6 +129,11 @@ SKIP: {
 	is zsh('browsertaskctl template che'), 'template check', 'a word';
 	is zsh('browsertaskctl template check oth'),
 	    'template check other.lua', '... and a file';
+	is zsh('browsertaskctl ru --sta'), 'ru --status',
+	    'an option of a command that is shortened';
+	is zsh('browsertaskctl backup '), 'backup below', 'a directory';
+	is qx(zsh -fc 'autoload -Uz compinit; compinit -u -D; . "$build/ctl/complete/_browsertaskctl"; print \$_comps[browsertaskctl]' 2>&1),
+	    "_browsertaskctl\n", 'the script may be sourced';
 }
 
 # Installed where the shells look.
