@@ -73,8 +73,9 @@ t_scenario_ctl_service_SOURCES = t/scenario/ctl_service.c
 t_scenario_ctl_service_LDADD = ipc/libipc.a common/libcommon.a $(EVENT_LIBS) \
 	$(BSD_LIBS)
 dist_check_SCRIPTS += t/scenario/ctl.t t/scenario/ctladmin.t \
-	t/scenario/ctlcomplete.t
-TESTS += t/scenario/ctl.t t/scenario/ctladmin.t t/scenario/ctlcomplete.t
+	t/scenario/ctlcomplete.t t/scenario/ctlwords.t
+TESTS += t/scenario/ctl.t t/scenario/ctladmin.t t/scenario/ctlcomplete.t \
+	t/scenario/ctlwords.t
 
 check_PROGRAMS += t/unit/ctl_test
 t_unit_ctl_test_SOURCES = t/unit/ctl_test.c t/unit/tap.h ctl/eventline.c \
