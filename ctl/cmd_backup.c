@@ -118,16 +118,12 @@ tell_fault(struct backup *b, const struct ipc_params *p)
 	struct json_doc *doc;
 	const void *json;
 	size_t len;
-	char *what;
 
 	json = ipc_bin(p, F_RECORD, &len);
 	b->faults++;
 	if (!json_parse(json, len, NULL, 0, &doc, NULL))
 		return;
-	what = text_of(json_obj_get(json_root(doc), "what"));
-	side_bar(&b->side, NULL, 0, 0);
-	ctl_error("not sound: %s", what == NULL ? "?" : what);
-	free(what);
+	side_tell_fault(&b->side, json_root(doc), "not sound: ");
 	json_doc_free(&doc);
 }
 

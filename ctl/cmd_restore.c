@@ -245,7 +245,6 @@ on_note(void *arg, const struct ipc_params *p)
 	struct restore *r = arg;
 	struct json_doc *doc;
 	const void *json;
-	char *what, *key;
 	size_t len;
 
 	if (p->msg != MSG_STORE_FAULT || r->said++ >= SAID_MAX)
@@ -253,14 +252,7 @@ on_note(void *arg, const struct ipc_params *p)
 	json = ipc_bin(p, F_RECORD, &len);
 	if (!json_parse(json, len, NULL, 0, &doc, NULL))
 		return;
-	what = text_of(json_obj_get(json_root(doc), "what"));
-	key = side_fault_id(json_root(doc));
-	if (key == NULL)
-		key = text_of(json_obj_get(json_root(doc), "key"));
-	side_bar(&r->side, NULL, 0, 0);
-	ctl_error("%s: %s", key == NULL ? "" : key, what == NULL ? "" : what);
-	free(what);
-	free(key);
+	side_tell_fault(&r->side, json_root(doc), "");
 	json_doc_free(&doc);
 }
 

@@ -69,6 +69,26 @@ side_fault_id(struct json_val fault)
 	return NULL;
 }
 
+void
+side_tell_fault(struct side *s, struct json_val fault, const char *before)
+{
+	char *what = text_of(json_obj_get(fault, "what"));
+	char *table = text_of(json_obj_get(fault, "table"));
+	char *key = text_of(json_obj_get(fault, "key"));
+	char *id = side_fault_id(fault);
+
+	side_bar(s, NULL, 0, 0);
+	if (id != NULL)
+		ctl_error("%s%s: %s", before, id, what == NULL ? "" : what);
+	else
+		ctl_error("%s%s %s: %s", before, table == NULL ? "" : table,
+		    key == NULL ? "" : key, what == NULL ? "" : what);
+	free(what);
+	free(table);
+	free(key);
+	free(id);
+}
+
 /* Progress. */
 
 void

@@ -49,6 +49,8 @@ bool side_send(struct side *, const struct ipc_params *);
 enum ctl_exit side_run(struct side *, struct json_val *ret_record);
 /* The id of what a fault is about, to be freed; NULL: it has none. */
 char *side_fault_id(struct json_val fault);
+/* Says what is wrong with it or, without an id, with its place in the store. */
+void side_tell_fault(struct side *, struct json_val fault, const char *before);
 /* One line on a terminal; NULL takes it away. */
 void side_bar(struct side *, const char *what, int64_t done, int64_t total);
 void side_close(struct side *);

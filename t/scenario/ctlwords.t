@@ -199,6 +199,49 @@ subtest 'files that cannot be' => sub {
 	    'doctor --config says so without browsertaskd, too');
 };
 
+subtest 'backup and restore' => sub {
+	my ($copy, $state) = map { $i->dir . "/$_" } qw(copy new);
+	my $head = qr/^\Q$state\E: \d+ runs, \d+ artifacts, 0 sessions/;
+	like((ctl('backup', $copy))[1],
+	    qr/^\Q$copy\E: \d+ runs, \d+ artifacts, 0 sessions, \S+ kB in 1 file$/,
+	    'backup counts');
+	my ($rc, $out, $err) = ctl('restore', '--state-dir', $state, $copy);
+	like($out, qr/$head$/, 'restore, too');
+	is($err, "hint: start the service: browsertaskd -s $state\n",
+	    '... and says how to go on');
+	system('rm', '-rf', $state);
+
+	# Records that are not what they were, under a sum that fits.
+	system(qq(cd $copy && sed -i 's/scripted/scriptee/g' records &&
+	    sha256sum records >SHA256SUMS)) == 0 or die "$copy\n";
+	($rc, $out, $err) = ctl('restore', '--state-dir', $state, $copy);
+	is("$rc$out", '1', 'nothing is made of a damaged one');
+	like($err, qr/^browsertaskctl: run_\w{26}: the record does not match/m,
+	    '... whose runs have their ids');
+	unlike($err, qr/^browsertaskctl: (?!run_|art_|\/)\S+: /m,
+	    '... and other records the table they are in');
+	is((ctl('restore', '--force', '--state-dir', $state, $copy))[0], 0,
+	    '... but with --force');
+};
+
+subtest 'a directory of another user' => sub {
+	plan skip_all => 'needs root' if $> != 0;
+	my $dir = $i->dir . '/theirs';
+	mkdir $dir, 0700 or die "$dir: $!\n";
+	my $pid = open(my $out, '-|') // die "fork: $!\n";
+	if ($pid == 0) {
+		open STDERR, '>&', \*STDOUT or POSIX::_exit(126);
+		POSIX::setgid(65534);
+		POSIX::setuid(65534);
+		exec "$build/ctl/browsertaskctl", 'fsck', '--state-dir', $dir
+		    or POSIX::_exit(127);
+	}
+	is(join('', <$out>), "browsertaskctl: $dir/lock: Permission denied\n"
+	    . "hint: ask as root, or as the user whose directory it is\n",
+	    'fsck --state-dir');
+	close $out;
+};
+
 subtest 'secrets' => sub {
 	my @dir = ('--dir', $i->dir . '/secrets');
 	my $add = sub {
