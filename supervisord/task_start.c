@@ -244,13 +244,14 @@ task_on_reaped(void *ctx, const struct worker_end *end)
 	struct task *t = ctx;
 	const struct launch_usage *u = &end->usage;
 	struct tasks *ts = t->sup->tasks;
+	bool over = end->over;
 
 	t->lost = end->code;
 	strlcpy(t->lost_text, end->text, sizeof(t->lost_text));
 	if (end->unanswered)
 		task_on_unanswered(t, end);
 	/* What its worker said of it before is how it felt, not why it ended. */
-	if (end->over && !intake_end(t->intake)->ok && t->abort == ERR_NONE) {
+	if (over && !intake_end(t->intake)->ok && t->abort == ERR_NONE) {
 		t->abort = end->code;
 		strlcpy(t->abort_text, end->text, sizeof(t->abort_text));
 	}
@@ -260,7 +261,7 @@ task_on_reaped(void *ctx, const struct worker_end *end)
 		    (unsigned long long)(u->memory >> 20), u->processes,
 		    (unsigned long long)u->cpu_ms);
 	CRASH_POINT(reaped);
-	worker_free(&t->worker);
+	worker_free(&t->worker); /* and end with it */
 	egress_release(&t->egress);
 	if (t->abandoned && !intake_end(t->intake)->ok &&
 	    t->rec.intent == INTENT_NONE) {
@@ -268,7 +269,7 @@ task_on_reaped(void *ctx, const struct worker_end *end)
 		tasks_check_idle(ts);
 		return;
 	}
-	if (t->again && !end->over && !intake_end(t->intake)->given &&
+	if (t->again && !over && !intake_end(t->intake)->given &&
 	    t->rec.intent == INTENT_NONE)
 		task_go_again(t);
 	else
