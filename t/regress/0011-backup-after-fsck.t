@@ -22,6 +22,10 @@ is($c->run('scripted', { do => [ ('big') x 4 ] }, { mode => 'sync' })->{status},
 my $copy = admin();
 ok($copy->call('store.backup', {})->{accepted}, 'a copy begins');
 is(($copy->event // [''])->[0], 'store.file', '... with a file');
+# It may not have closed what it gave away to who copies.
+wait_until(60, sub {
+	grep { $_->{pid} == $i->{pid} && $_->{state} eq 'S' } tree();
+});
 kill 'STOP', $i->{pid};
 ok($copy->closed, 'it ends for its client');
 my $check = admin();

@@ -84,6 +84,14 @@ sub parts {
 	return %pid;
 }
 
+# What has just been forked asks to be killed with its parent: no kernel does that
+# for one that is stopped before it has asked.
+sub has_asked {
+	my ($pid) = @_;
+	open(my $fh, '<', "/proc/$pid/cmdline") or return 0;
+	return (<$fh> // '') !~ /^[^\0]*browsertaskd\0/;
+}
+
 # Whether what had to go is gone. A new supervisord or egressd is none of it.
 sub still_there {
 	my ($i, $what) = @_;
@@ -150,7 +158,7 @@ sub round {
 	my $was = time;
 	my $left;
 
-	kill 'STOP', grep { defined } @pid{ split ' ', $stop };
+	kill 'STOP', grep { defined && has_asked($_) } @pid{ split ' ', $stop };
 	kill 'KILL', grep { defined } @pid{ split ' ', $kill };
 	# Nothing to kill yet: the worker's end does.
 	syswrite $sock, "kill 1\n" if $kill eq 'cell' && !$pid{cell};
