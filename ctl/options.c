@@ -87,6 +87,7 @@ tell_bad(const struct command *c, uint64_t set, int opt, const char *arg)
 		ctl_error("--%s takes no value",
 		    option_row((enum ctl_option)row)->name);
 	} else {
+		ASSERT(c != NULL); /* else any may be meant */
 		ctl_error("%s does not take -%c", c->name, optopt);
 	}
 }

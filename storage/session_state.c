@@ -205,7 +205,7 @@ file_load(struct store *s, const struct ulid *session, struct buf *ret,
 {
 	enum store_err err;
 	uint8_t *room;
-	int fd;
+	int fd = -1;
 
 	if ((err = session_state_open(s, session, &fd, ret_len)) != STORE_OK)
 		return err;
@@ -222,7 +222,7 @@ enum store_err
 session_state_read(struct store *s, const struct ulid *session, struct buf *ret)
 {
 	enum store_err err;
-	size_t len;
+	size_t len = 0;
 
 	if ((err = file_load(s, session, ret, &len)) != STORE_OK)
 		return err;
@@ -236,9 +236,9 @@ session_state_read(struct store *s, const struct ulid *session, struct buf *ret)
 static enum store_err
 seal_old(struct store *s, const struct ulid *session, struct buf *bytes)
 {
-	struct session_state *st;
+	struct session_state *st = NULL;
 	enum store_err err;
-	size_t len;
+	size_t len = 0;
 
 	buf_reset(bytes);
 	err = file_load(s, session, bytes, &len);
