@@ -146,6 +146,13 @@ t_unit_storage_check_test_SOURCES = t/unit/storage_check_test.c \
 t_unit_storage_check_test_LDADD = $(STORAGE_TEST_LIBS)
 TESTS += t/unit/storage_check_test
 
+check_PROGRAMS += t/unit/storage_pages_test
+t_unit_storage_pages_test_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS)
+t_unit_storage_pages_test_SOURCES = t/unit/storage_pages_test.c \
+	t/unit/storage_pages.h t/unit/storage_fixture.h t/unit/tap.h
+t_unit_storage_pages_test_LDADD = $(STORAGE_TEST_LIBS)
+TESTS += t/unit/storage_pages_test
+
 check_PROGRAMS += t/unit/storage_flip_test
 t_unit_storage_flip_test_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS)
 t_unit_storage_flip_test_SOURCES = t/unit/storage_flip_test.c t/unit/size.h \
