@@ -139,6 +139,8 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/tasks.c \
 	supervisord/turn.c \
 	supervisord/turn.h \
+	supervisord/waiters.c \
+	supervisord/waiters.h \
 	supervisord/watch.c \
 	supervisord/watch.h \
 	supervisord/worker.c \

@@ -20,14 +20,7 @@
 #include "supervisord/session.h"
 #include "supervisord/sup.h"
 #include "supervisord/task_int.h"
-
-struct waiter {
-	STAILQ_ENTRY(waiter) entry;
-	void (*fn)(void *arg);
-	void *arg;
-};
-
-STAILQ_HEAD(waiters, waiter);
+#include "supervisord/waiters.h"
 
 /* A session with live runs or a living browser. */
 struct session_use {
@@ -66,45 +59,6 @@ use_find(struct sup *sup, const struct ulid *id)
 	struct session_use key = { .id = *id };
 
 	return RB_FIND(use_tree, &sup->sessions->tree, &key);
-}
-
-static void
-waiters_call(struct waiters *ws)
-{
-	struct waiters due = STAILQ_HEAD_INITIALIZER(due);
-	struct waiter *w;
-
-	/* One that is called may add another. */
-	STAILQ_CONCAT(&due, ws);
-	while ((w = STAILQ_FIRST(&due)) != NULL) {
-		STAILQ_REMOVE_HEAD(&due, entry);
-		w->fn(w->arg);
-		free(w);
-	}
-}
-
-static bool
-waiters_add(struct waiters *ws, void (*fn)(void *), void *arg)
-{
-	struct waiter *w = calloc(1, sizeof(*w));
-
-	if (w == NULL)
-		return false;
-	w->fn = fn;
-	w->arg = arg;
-	STAILQ_INSERT_TAIL(ws, w, entry);
-	return true;
-}
-
-static void
-waiters_clear(struct waiters *ws)
-{
-	struct waiter *w;
-
-	while ((w = STAILQ_FIRST(ws)) != NULL) {
-		STAILQ_REMOVE_HEAD(ws, entry);
-		free(w);
-	}
 }
 
 static void
