@@ -61,6 +61,15 @@ use_find(struct sup *sup, const struct ulid *id)
 	return RB_FIND(use_tree, &sup->sessions->tree, &key);
 }
 
+/* One that is in no tree. */
+static void
+use_discard(struct session_use *u)
+{
+	if (u != NULL)
+		event_free(u->idle);
+	free(u);
+}
+
 static void
 use_free(struct session_use *u)
 {
@@ -68,8 +77,7 @@ use_free(struct session_use *u)
 	RB_REMOVE(use_tree, &u->sup->sessions->tree, u);
 	waiters_clear(&u->ended);
 	waiters_clear(&u->emptied);
-	event_free(u->idle);
-	free(u);
+	use_discard(u);
 }
 
 /* Goes when nothing is left that it is about. */
@@ -198,13 +206,10 @@ sessions_on_gone(struct sup *sup, const struct ulid *id)
 /* Runs of a session. */
 
 static struct session_use *
-use_get(struct sup *sup, const struct ulid *id)
+use_new(struct sup *sup, const struct ulid *id)
 {
-	struct session_use *u = use_find(sup, id);
+	struct session_use *u = calloc(1, sizeof(*u));
 
-	if (u != NULL)
-		return u;
-	u = calloc(1, sizeof(*u));
 	if (u == NULL)
 		return NULL;
 	u->sup = sup;
@@ -218,22 +223,31 @@ use_get(struct sup *sup, const struct ulid *id)
 		free(u);
 		return NULL;
 	}
-	RB_INSERT(use_tree, &sup->sessions->tree, u);
 	return u;
 }
 
 bool
+session_prepare(struct task *t)
+{
+	t->new_use = use_new(t->sup, &t->rec.session);
+	return t->new_use != NULL;
+}
+
+void
 session_join(struct task *t)
 {
-	struct session_use *u = use_get(t->sup, &t->rec.session);
+	struct session_use *u = use_find(t->sup, &t->rec.session);
 
-	if (u == NULL)
-		return false;
+	if (u == NULL) {
+		u = t->new_use;
+		RB_INSERT(use_tree, &t->sup->sessions->tree, u);
+	} else
+		use_discard(t->new_use);
+	t->new_use = NULL;
 	t->use = u;
 	TAILQ_INSERT_TAIL(&u->tasks, t, by_session);
 	if (t->queue.queued && (u->user != NULL || u->closing))
 		sched_hold(&t->sup->tasks->queue, &t->queue, true);
-	return true;
 }
 
 void
@@ -266,8 +280,10 @@ session_yield(struct task *t)
 void
 session_rest(struct sup *sup, const struct ulid *id)
 {
-	struct session_use *u = use_get(sup, id);
+	struct session_use *u = use_find(sup, id);
 
+	if (u == NULL && (u = use_new(sup, id)) != NULL)
+		RB_INSERT(use_tree, &sup->sessions->tree, u);
 	if (u == NULL)
 		cells_close(sup, id, NULL, NULL);
 	else if (u->user == NULL && !u->closing)
@@ -279,6 +295,8 @@ session_drop(struct task *t)
 {
 	struct session_use *u = t->use;
 
+	use_discard(t->new_use);
+	t->new_use = NULL;
 	if (u == NULL)
 		return;
 	TAILQ_REMOVE(&u->tasks, t, by_session);

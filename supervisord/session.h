@@ -27,10 +27,12 @@ void sessions_reload(struct sup *);
 size_t sessions_living(const struct sup *);
 
 /*
- * A queued run whose session outlives it: waits while another one uses the
- * session. False when memory ran out.
+ * What session_join() needs for a run whose session outlives it. False: no
+ * memory.
  */
-bool session_join(struct task *);
+bool session_prepare(struct task *);
+/* A queued run that was prepared waits while another one uses the session. */
+void session_join(struct task *);
 /* It starts: the session is its own until session_leave(). */
 void session_enter(struct task *);
 /*

@@ -41,6 +41,7 @@ enum {
 struct submission {
 	struct watch *watch; /* who asked; NULL when they went away */
 	struct sup *sup;
+	struct task *task; /* what is committed is begun without memory */
 	const struct template *template;
 	struct options options;
 	struct run_record rec;
@@ -64,6 +65,7 @@ submission_free(struct submission **submission)
 
 	if (s == NULL)
 		return;
+	task_free(&s->task);
 	json_doc_free(&s->option_doc);
 	options_clear(&s->options);
 	if (s->inputs.secrets_fd != -1)
@@ -324,16 +326,16 @@ submit_reject(struct submission *s, enum err_code code, const char *message)
 }
 
 static void
-make_task(struct submission *s, const struct run_record *rec)
+enter_task(struct submission *s)
 {
-	struct task *t = task_new(s->sup, rec);
+	struct task *t = s->task;
 
-	if (t == NULL)
-		turn_break(s->sup->turn, s->name, "no memory for its task");
-	else if (s->inputs.secrets_fd != -1) {
-		t->secrets = true;
-		link_secret(s->sup->link, &rec->id, &s->inputs.secrets_fd);
-	}
+	s->task = NULL;
+	task_enter(t);
+	if (s->inputs.secrets_fd == -1)
+		return;
+	t->secrets = true;
+	link_secret(s->sup->link, &t->rec.id, &s->inputs.secrets_fd);
 }
 
 static bool
@@ -348,7 +350,7 @@ submit_done(struct sup *sup, struct change *c, int err)
 		CRASH_POINT(submit_written);
 		log_info("%s: created for uid %u, %s, limit %lld ms", s->name,
 		    s->rec.uid, s->rec.template_id, (long long)s->rec.limit_ms);
-		make_task(s, &c->rec);
+		enter_task(s);
 		answer(s, &s->rec.id, false);
 		CRASH_POINT(submit_answered);
 		tasks_pump(sup->tasks);
@@ -449,7 +451,8 @@ submit_run(struct client *client, uint32_t seq, const struct ipc_params *p)
 		s->watch->owner = &s->watch;
 		s->watch->max_bytes = (size_t)ipc_int(p, F_MAX_BYTES, 0);
 	}
-	if (s->watch == NULL || !submit_write(s)) {
+	s->task = task_prepare(s->sup, &s->rec);
+	if (s->watch == NULL || s->task == NULL || !submit_write(s)) {
 		watch_free(&s->watch);
 		reply_error(client, seq, ERR_INTERNAL, NULL, "no memory");
 		submission_free(&s);

@@ -343,9 +343,8 @@ task_keeps(const struct task *t)
 }
 
 struct task *
-task_new(struct sup *sup, const struct run_record *rec)
+task_prepare(struct sup *sup, const struct run_record *rec)
 {
-	struct tasks *ts = sup->tasks;
 	struct task *t = calloc(1, sizeof(*t));
 
 	if (t == NULL)
@@ -358,21 +357,35 @@ task_new(struct sup *sup, const struct run_record *rec)
 	TAILQ_INIT(&t->watches);
 	id_format("run_", &rec->id, t->name);
 	t->deadline = evtimer_new(sup->base, task_on_deadline, t);
-	if (t->deadline == NULL) {
+	t->keep = task_keeps(t);
+	if (t->deadline == NULL || (t->keep && !session_prepare(t)))
 		task_free(&t);
-		return NULL;
-	}
-	if (rec->attempt > 1 || rec->status != RUN_QUEUED)
-		task_load(t);
+	return t;
+}
+
+void
+task_enter(struct task *t)
+{
+	struct tasks *ts = t->sup->tasks;
+
 	tasks_insert(ts, t);
 	t->stage = TASK_QUEUED;
-	if (rec->status == RUN_QUEUED)
+	if (t->rec.status == RUN_QUEUED)
 		sched_add(
-		    &ts->queue, &t->queue, rec->priority, clock_mono_ms());
-	t->keep = task_keeps(t);
-	if (t->keep && !session_join(t)) {
-		tasks_remove(ts, t);
-		task_free(&t);
-	}
+		    &ts->queue, &t->queue, t->rec.priority, clock_mono_ms());
+	if (t->keep)
+		session_join(t);
+}
+
+struct task *
+task_new(struct sup *sup, const struct run_record *rec)
+{
+	struct task *t = task_prepare(sup, rec);
+
+	if (t == NULL)
+		return NULL;
+	if (rec->attempt > 1 || rec->status != RUN_QUEUED)
+		task_load(t);
+	task_enter(t);
 	return t;
 }

@@ -47,7 +47,8 @@ struct task {
 	enum task_stage stage;
 	struct sched_entry queue;
 	TAILQ_ENTRY(task) by_session;
-	struct session_use *use; /* when the session outlives the run */
+	struct session_use *use;     /* when the session outlives the run */
+	struct session_use *new_use; /* memory for that, until it is joined */
 	struct worker *worker;
 	struct intake *intake;
 	struct assembly *assembly;
@@ -113,10 +114,20 @@ void tasks_on_settled(struct tasks *, void (*on_settled)(struct sup *));
 void tasks_stop(struct tasks *);
 
 /*
- * A task for a committed record: queued, or at once to be settled as failed
- * with this code: one that was running, or cannot run again. NULL when memory ran out.
+ * The memory of a task, before its record is written: what is committed can be
+ * begun then, however short memory is. Nobody finds it yet, and task_free() is
+ * its end when it does not come to that. NULL: no memory.
  */
+struct task *task_prepare(struct sup *, const struct run_record *);
+/* The record is committed, and the task queued if it is. */
+void task_enter(struct task *);
+void task_free(struct task **);
+/* Both, for a record that is there. NULL: no memory. */
 struct task *task_new(struct sup *, const struct run_record *);
+/*
+ * At once to be settled as failed with this code: one that was running, or
+ * cannot run again.
+ */
 void task_fail(struct task *, enum err_code, const char *text);
 /*
  * One that is running goes on with the worker in that cell, which lives; if it

@@ -28,7 +28,6 @@ void tasks_check_idle(struct tasks *);
 void task_set_active(struct task *, bool active);
 /* Takes a slot: persists that it runs, then orders its cell. */
 void task_start(struct task *);
-void task_free(struct task **);
 /* Has it ended when what is left of its time is over; false without memory. */
 bool task_arm_deadline(struct task *);
 /* Hands it to its worker when all that this waits for has come. */
