@@ -39,6 +39,7 @@ struct link {
 	STAILQ_HEAD(, order) orders;
 	uint32_t last_id;
 	uint64_t worker_slots, browser_slots; /* bits that are taken */
+	struct orders_spare spare;
 };
 
 void
@@ -88,8 +89,7 @@ link_send(struct link *l)
 		if (error != 0)
 			return error;
 		STAILQ_REMOVE_HEAD(&l->orders, entry);
-		fd_close(&o->fd);
-		free(o);
+		order_free(&l->spare, o);
 		CRASH_POINT(order_sent);
 	}
 	return 0;
@@ -131,16 +131,14 @@ link_order(struct link *l, const struct launch_msg *msg)
 
 	if (l->fd == -1)
 		return NULL;
-	o = malloc(sizeof(*o));
+	o = order_new(&l->spare, msg);
 	if (o == NULL || !link_try_later(l, true)) {
-		free(o);
+		order_free(&l->spare, o);
 		/* Without its cell a run fails; all else must reach it. */
 		if (msg->type != LAUNCH_SPAWN)
 			link_break(l, "no memory for an order");
 		return NULL;
 	}
-	o->msg = *msg;
-	o->fd = -1;
 	STAILQ_INSERT_TAIL(&l->orders, o, entry);
 	return o;
 }
@@ -354,8 +352,7 @@ link_free(struct link **link)
 		link_unlist(l, LIST_FIRST(&l->cells));
 	while ((o = STAILQ_FIRST(&l->orders)) != NULL) {
 		STAILQ_REMOVE_HEAD(&l->orders, entry);
-		fd_close(&o->fd);
-		free(o);
+		order_free(&l->spare, o);
 	}
 	if (l->readable != NULL)
 		event_free(l->readable);
@@ -372,15 +369,6 @@ void
 link_on_service(struct link *l, const struct link_service *service)
 {
 	l->service = service;
-}
-
-static int
-slot_find(uint64_t taken, unsigned count)
-{
-	for (unsigned i = 0; i < count; i++)
-		if ((taken & (UINT64_C(1) << i)) == 0)
-			return (int)i;
-	return -1;
 }
 
 bool

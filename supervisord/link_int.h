@@ -8,11 +8,26 @@
 
 struct link_cell;
 
+#define ORDERS_SPARE 64 /* bits of taken; every cell may be killed at once */
+
 struct order {
 	STAILQ_ENTRY(order) entry;
 	struct launch_msg msg;
 	int fd; /* goes with it, or -1 */
 };
+
+/* For orders that must not fail when memory is short. */
+struct orders_spare {
+	struct order of[ORDERS_SPARE];
+	uint64_t taken;
+};
+
+/* NULL: no memory, and none to spare for one of that type. */
+struct order *order_new(struct orders_spare *, const struct launch_msg *);
+/* Closes what would have gone with it. Accepts NULL. */
+void order_free(struct orders_spare *, struct order *);
+/* The first bit of count that is not set, or -1. */
+int slot_find(uint64_t taken, unsigned count);
 
 /* Gives up the link, and tells so. */
 void link_break(struct link *, const char *why);

@@ -2,11 +2,60 @@
  * Orders to the launcher that are about no slot: profiles, secrets, the state of
  * the service. Runs in supervisord.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/fdio.h"
 #include "common/log.h"
 #include "supervisord/link_int.h"
+
+int
+slot_find(uint64_t taken, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		if ((taken & (UINT64_C(1) << i)) == 0)
+			return (int)i;
+	return -1;
+}
+
+/* Not for a SPAWN: without its cell a run fails, and has a reason. */
+static struct order *
+order_spare(struct orders_spare *spare, uint32_t type)
+{
+	int i =
+	    type == LAUNCH_SPAWN ? -1 : slot_find(spare->taken, ORDERS_SPARE);
+
+	if (i == -1)
+		return NULL;
+	spare->taken |= UINT64_C(1) << i;
+	return &spare->of[i];
+}
+
+struct order *
+order_new(struct orders_spare *spare, const struct launch_msg *msg)
+{
+	struct order *o = malloc(sizeof(*o));
+
+	if (o == NULL)
+		o = order_spare(spare, msg->type);
+	if (o == NULL)
+		return NULL;
+	o->msg = *msg;
+	o->fd = -1;
+	return o;
+}
+
+void
+order_free(struct orders_spare *spare, struct order *o)
+{
+	if (o == NULL)
+		return;
+	fd_close(&o->fd);
+	if (o >= spare->of && o < spare->of + ORDERS_SPARE)
+		spare->taken &= ~(UINT64_C(1) << (o - spare->of));
+	else
+		free(o);
+}
 
 static void
 link_order_profile(

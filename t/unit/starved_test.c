@@ -21,6 +21,7 @@
 #include "t/unit/tap.h"
 
 #define MANY    64
+#define SPARE   64 /* orders for which supervisord has memory */
 #define TURNS   1000
 #define GIVE_UP 120 /* seconds */
 
@@ -307,7 +308,30 @@ on_broken(void *arg)
 	((struct seen *)arg)->broken++;
 }
 
-/* Orders to the launcher, of which none may get lost. */
+/* So many orders go without memory, and again when they were sent. */
+static void
+test_orders_spare(struct link *l, struct seen *s, int fd)
+{
+	struct launch_msg m;
+	int sent = 0;
+
+	refuse(FAULT_malloc, true);
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < SPARE; i++)
+			link_serving(l);
+		turn();
+		while (launch_recv(fd, LAUNCH_FROM_SUPERVISORD, &m, NULL) == 0)
+			sent++;
+	}
+	is_int(sent, 2 * SPARE, "orders are sent while there is no memory");
+	is_int(s->broken, 0, "and the link holds");
+	for (int i = 0; i <= SPARE; i++)
+		link_serving(l);
+	relent();
+	turn();
+	is_int(s->broken, 1, "one more at once ends it, to begin anew");
+}
+
 static struct link *
 launcher_link(struct seen *s, int *ret_fd)
 {
@@ -321,6 +345,7 @@ launcher_link(struct seen *s, int *ret_fd)
 	return link_new(base, sv[0], on_broken, s);
 }
 
+/* Orders to the launcher, of which none may get lost. */
 static void
 test_orders(void)
 {
@@ -346,14 +371,8 @@ test_orders(void)
 	is_int(launch_recv(fd, LAUNCH_FROM_SUPERVISORD, &m, NULL), 0,
 	    "also while nothing can be watched");
 	is_int(s.broken, 0, "the link holds");
-	if (!lacks(FAULT_malloc, "an order without memory")) {
-		refuse(FAULT_malloc, true);
-		link_serving(l);
-		relent();
-		turn();
-		is_int(s.broken, 1,
-		    "one that finds no memory ends the link, to begin anew");
-	}
+	if (!lacks(FAULT_malloc, "an order without memory"))
+		test_orders_spare(l, &s, fd);
 	link_free(&l);
 	close(fd);
 }
