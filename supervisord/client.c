@@ -304,9 +304,12 @@ client_sent(struct client *c, enum chan_status status)
 		clients_check_queues(c->door->all);
 	} else if (status == CHAN_FULL)
 		client_drop(c, "it does not read its answers");
-	else if (status == CHAN_INVALID)
+	else if (status == CHAN_INVALID) {
+		/* Memory, mostly: who waits for it must not wait for ever. */
 		log_err("client %s (uid %u): a message was not sent: %s",
 		    c->name, (unsigned)c->uid, chan_invalid_reason(c->chan));
+		client_drop(c, "a message could not be made");
+	}
 }
 
 void
