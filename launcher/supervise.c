@@ -36,7 +36,7 @@ struct supervise {
 			[SETTINGS_NAME_BYTES + SETTINGS_VALUE_BYTES];
 	struct child child;
 	struct event *on_gap;  /* the time to the next start is over */
-	struct event *on_late; /* it should have ended to be restarted */
+	struct event *on_late; /* it should have ended by now */
 	bool stopping;
 	bool restarting;
 	struct damping damping;
@@ -49,6 +49,18 @@ link_break(struct supervise *s, const char *what, int error)
 	log_err("supervisord: %s: %s", what, strerror(error));
 	child_unlink(&s->child);
 	supervise_kill(s);
+}
+
+/* It is to end by itself; not for ever. */
+static void
+await_end(struct supervise *s)
+{
+	const struct timeval limit = { SUPERVISE_END_MS / 1000,
+		SUPERVISE_END_MS % 1000 * 1000 };
+
+	if (!evtimer_pending(s->on_late, NULL) &&
+	    evtimer_add(s->on_late, &limit) == -1)
+		supervise_kill(s);
 }
 
 /* Takes one message; 0, EAGAIN, EPIPE, or what the link was broken for. */
@@ -93,11 +105,11 @@ on_readable(void *arg)
 
 	if (take_one(s) != EPIPE)
 		return;
-	/* Usually it is just ending; if not, it is made to. */
+	/* It is just ending, and writes what it has; if not, it is made to. */
 	take_rest(s);
 	child_unlink(&s->child);
 	if (!s->stopping)
-		supervise_kill(s);
+		await_end(s);
 }
 
 static void
@@ -292,20 +304,20 @@ supervise_is_last(const struct supervise *s)
 static void
 on_late(evutil_socket_t fd, short what, void *arg)
 {
-	log_warn("supervisord does not end to be started anew: it is killed");
-	supervise_kill(arg);
+	struct supervise *s = arg;
+
+	log_warn("supervisord does not end%s: it is killed",
+	    s->restarting ? " to be started anew" : "");
+	supervise_kill(s);
 }
 
 void
 supervise_leaves(struct supervise *s)
 {
-	const struct timeval limit = { SUPERVISE_RESTART_MS / 1000,
-		SUPERVISE_RESTART_MS % 1000 * 1000 };
-
 	if (s->stopping || s->restarting)
 		return;
 	s->restarting = true;
-	event_add(s->on_late, &limit);
+	await_end(s);
 }
 
 void

@@ -11,7 +11,7 @@
 
 struct supervise;
 
-#define SUPERVISE_RESTART_MS 5000
+#define SUPERVISE_END_MS 5000
 
 struct supervise_callbacks {
 	/*
@@ -52,7 +52,7 @@ void
 supervise_send(struct supervise *, const struct launch_msg *, const int *fds);
 /*
  * Asks it, which runs, to end and to be started anew; does so to it when it does
- * not within SUPERVISE_RESTART_MS.
+ * not within SUPERVISE_END_MS.
  */
 void supervise_restart(struct supervise *);
 /* The same, but that it ends is its own word. */
