@@ -361,6 +361,12 @@ launch_msg_init(struct launch_msg *m, enum launch_type type, uint32_t cell_id)
 }
 
 int
+launch_type_fds(enum launch_type type)
+{
+	return launch_rows[type].nfds;
+}
+
+int
 launch_send(
     int sock, enum launch_link link, const struct launch_msg *m, const int *fds)
 {

@@ -478,6 +478,8 @@ bool launch_sandbox_is_tight(const struct launch_sandbox *, bool filters);
  */
 int launch_send(
     int sock, enum launch_link, const struct launch_msg *, const int *fds);
+/* How many descriptors a message of that type carries. */
+int launch_type_fds(enum launch_type);
 /*
  * Receives one message that the link allows, all of its fields checked, its
  * strings terminated. ret_fds (may be NULL on links without descriptors) gets

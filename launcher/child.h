@@ -6,9 +6,12 @@
 #define LAUNCHER_CHILD_H
 
 #include <stdbool.h>
+#include <sys/queue.h>
 #include <sys/types.h>
 
 #include <event2/event.h>
+
+#include "launch/launch.h"
 
 struct child_ops {
 	/* Between clone and exec, with the child's end; returns on failure. */
@@ -32,6 +35,9 @@ struct child {
 	int sock; /* non-blocking; -1: link closed, or not running */
 	struct event *on_sock;
 	struct event *on_pidfd;
+	struct event *on_again;
+	STAILQ_HEAD(, unsent) unsent; /* for want of the system's memory */
+	size_t nunsent;
 };
 
 /* All is borrowed as long as the object is used. */
@@ -47,6 +53,13 @@ int child_start(struct child *);
  * descriptors; sock may be -1. 0 or ENOMEM.
  */
 int child_take(struct child *, pid_t, int pidfd, int sock);
+/*
+ * Sends one message over its link, which is there, as launch_send() does. What
+ * the system has no memory for follows later, in its order: then, too, it is 0.
+ * Should that fail the child is killed.
+ */
+int child_send(struct child *, enum launch_link, const struct launch_msg *,
+    const int *fds);
 /* Closes the link: it will be seen to end. */
 void child_unlink(struct child *);
 /* Sends it a signal, if it runs. */

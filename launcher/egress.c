@@ -81,7 +81,7 @@ egress_send(struct egress *e, const struct launch_msg *m, const int *fd)
 
 	if (e->child.sock == -1)
 		return;
-	error = launch_send(e->child.sock, LAUNCH_TO_EGRESSD, m, fd);
+	error = child_send(&e->child, LAUNCH_TO_EGRESSD, m, fd);
 	if (error == 0)
 		return;
 	/* A full socket: hundreds of messages unread, it hangs. */

@@ -346,7 +346,7 @@ supervise_send(struct supervise *s, const struct launch_msg *m, const int *fds)
 
 	if (s->child.sock == -1)
 		return;
-	error = launch_send(s->child.sock, LAUNCH_TO_SUPERVISORD, m, fds);
+	error = child_send(&s->child, LAUNCH_TO_SUPERVISORD, m, fds);
 	/* Its end is noticed elsewhere, with what it said last. */
 	if (error == EPIPE)
 		return;
