@@ -19,11 +19,13 @@
 #include "egressd/link.h"
 #include "egressd/reports.h"
 #include "egressd/setup.h"
+#include "launch/launch.h"
 
 #define ACCEPTS_PER_TURN 32
 #define REFUSED_AT_ONCE  32  /* connections beyond the limit, being refused */
 #define UNBOUND_AT_ONCE  256 /* connections that wait for a run */
 #define PAUSE_MS         100
+#define CELLS_SPARE      LAUNCH_BROWSER_SLOTS /* as many as there can be */
 
 static const struct timeval pause_time = { 0, PAUSE_MS * 1000 };
 
@@ -38,6 +40,28 @@ cells_find(struct cells *t, uint32_t id)
 	return NULL;
 }
 
+static void on_accept(evutil_socket_t fd, short what, void *arg);
+
+static bool
+cells_add_spare(struct cells *t)
+{
+	struct cell *c = calloc(1, sizeof(*c));
+
+	if (c == NULL)
+		return false;
+	c->owner = t;
+	c->listener = -1;
+	LIST_INIT(&c->conns);
+	c->on_accept = event_new(t->egress->base, -1, 0, on_accept, c);
+	if (c->on_accept == NULL) {
+		free(c);
+		return false;
+	}
+	LIST_INSERT_HEAD(&t->spare, c, link);
+	return true;
+}
+
+/* NULL: more cells than there are slots, and no memory. */
 static struct cell *
 cells_need(struct cells *t, uint32_t id)
 {
@@ -45,14 +69,12 @@ cells_need(struct cells *t, uint32_t id)
 
 	if (c != NULL)
 		return c;
-	c = calloc(1, sizeof(*c));
-	if (c == NULL)
+	if (LIST_EMPTY(&t->spare) && !cells_add_spare(t))
 		return NULL;
+	c = LIST_FIRST(&t->spare);
+	LIST_REMOVE(c, link);
 	c->magic = CELL_MAGIC;
-	c->owner = t;
 	c->id = id;
-	c->listener = -1;
-	LIST_INIT(&c->conns);
 	LIST_INSERT_HEAD(&t->list, c, link);
 	return c;
 }
@@ -182,13 +204,12 @@ cell_release(struct cell *c)
 static void
 cell_deafen(struct cell *c)
 {
-	if (c->on_accept != NULL)
-		event_free(c->on_accept);
-	c->on_accept = NULL;
+	event_del(c->on_accept);
 	c->accepting = false;
 	fd_close(&c->listener);
 }
 
+/* Its memory is kept for the next one. */
 static void
 cell_free(struct cell *c)
 {
@@ -197,7 +218,7 @@ cell_free(struct cell *c)
 	cell_release(c);
 	LIST_REMOVE(c, link);
 	c->magic = 0;
-	free(c);
+	LIST_INSERT_HEAD(&c->owner->spare, c, link);
 }
 
 void
@@ -207,18 +228,14 @@ cells_listen(struct cells *t, uint32_t cell_id, int fd)
 
 	if (c == NULL || fd_set_nonblock(fd) != 0) {
 		close(fd);
+		/* The browser of that cell would have no network for ever. */
 		setup_break(t->egress, "a listener");
 		return;
 	}
 	cell_deafen(c);
 	c->listener = fd;
-	c->on_accept =
-	    event_new(t->egress->base, fd, EV_READ | EV_PERSIST, on_accept, c);
-	if (c->on_accept == NULL) {
-		fd_close(&c->listener);
-		setup_break(t->egress, "a listener");
-		return;
-	}
+	event_assign(c->on_accept, t->egress->base, fd, EV_READ | EV_PERSIST,
+	    on_accept, c);
 	cell_accept_on(c);
 }
 
@@ -378,16 +395,19 @@ struct cells *
 cells_new(struct egress *e)
 {
 	struct cells *t = calloc(1, sizeof(*t));
+	bool good;
 
 	if (t == NULL)
 		return NULL;
 	t->egress = e;
 	LIST_INIT(&t->list);
+	LIST_INIT(&t->spare);
 	t->on_resume = evtimer_new(e->base, on_resume, t);
-	if (t->on_resume == NULL) {
-		free(t);
-		return NULL;
-	}
+	good = t->on_resume != NULL;
+	for (int i = 0; good && i < CELLS_SPARE; i++)
+		good = cells_add_spare(t);
+	if (!good)
+		cells_free(&t);
 	return t;
 }
 
@@ -395,13 +415,19 @@ void
 cells_free(struct cells **cells)
 {
 	struct cells *t = *cells;
+	struct cell *c;
 
 	*cells = NULL;
 	if (t == NULL)
 		return;
 	while (!LIST_EMPTY(&t->list))
-		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it has left the list */
 		cell_free(LIST_FIRST(&t->list));
-	event_free(t->on_resume);
+	while ((c = LIST_FIRST(&t->spare)) != NULL) {
+		LIST_REMOVE(c, link);
+		event_free(c->on_accept);
+		free(c);
+	}
+	if (t->on_resume != NULL)
+		event_free(t->on_resume);
 	free(t);
 }

@@ -44,6 +44,7 @@ struct cells {
 	bool paused;             /* no descriptor was left */
 	bool told;               /* and that was logged */
 	LIST_HEAD(, cell) list;
+	LIST_HEAD(, cell) spare; /* a listener is handed over once */
 };
 
 /* The rules for its connections now. */
