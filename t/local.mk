@@ -28,6 +28,7 @@ SYSTEM_TESTS = \
 	t/regress/0017-idle-after-requeue.t \
 	t/regress/0018-adopted-without-spool.t \
 	t/regress/0019-group-in-user-mode.t \
+	t/regress/0020-no-memory-once.t \
 	t/scenario/adopt.t \
 	t/scenario/audit.t \
 	t/scenario/badinput.t \

@@ -28,6 +28,8 @@ use constant {
 	PATIENCE_S => 1,
 	PAGE_PATIENCE_S => 8,    # a browser starts before it asks for a page
 	UNTOUCHED => 3,    # so many without a refusal are the end
+	DRAWS => 10,       # times as many as are wanted, until one is refused
+	KILL => 9,
 };
 
 my $build = $ENV{builddir} // die "builddir is not set\n";
@@ -67,8 +69,8 @@ sub dial {
 
 	# Whoever has started the service starts it again, when supervisord has
 	# ended too often; that may be for what is refused for ever only.
-	if (defined $k->{i}->wait(0)) {
-		my $given_up = $k->{ever}
+	if (defined(my $status = $k->{i}->wait(0))) {
+		my $given_up = $k->{ever} && !($status & 127)
 		    && substr($k->{i}->log, $k->{from}) =~ /: giving up$/m;
 		wrong('the launcher ended') if !$given_up;
 		note "$fault: given up";
@@ -271,8 +273,7 @@ sub wrong_left {
 
 	wrong('left: ' . join ', ', map { substr $_->{cmd}, 0, 40 }
 		processes($k, 'cell|workerd|chromium'));
-	is($k->{i}->stop, 0, "$fault: stops");
-	$k->{c} = undef;
+	stop_well($k);
 	$k->{i}->start;
 }
 
@@ -341,16 +342,21 @@ sub try_n {
 }
 
 # Calls some drawn times $try with kind, n, whether for ever and whether by
-# place. $calls says about how many calls of each kind a round makes.
+# place. $calls says about how many calls of each kind a round makes: one that
+# is drawn behind the last refuses nothing.
 sub try_some {
 	my ($name, $calls, $try) = @_;
 	my @drawn = grep { $calls->{$_} } kinds();
+	my ($tries, $touched) = (0, 0);
 
-	for (1 .. $few) {
+	while ($tries < $few || (!$touched && $tries < DRAWS * $few)) {
 		my $kind = $drawn[ rand @drawn ];
-		try_n($name, $try, $kind, rand() < 0.5 ? 'once' : 'ever',
+		$tries++;
+		$touched++ if try_n($name, $try, $kind,
+			rand() < 0.5 ? 'once' : 'ever',
 			1 + int rand $calls->{$kind});
 	}
+	cmp_ok($touched, '>', 0, "$name: $touched of $tries draws are refused");
 }
 
 # With each place that calls of one kind are made from, until there is no such
@@ -397,6 +403,51 @@ my %calls = (
 		send => 12 },
 );
 
+# What may end: the round, the program, how it ends, and what is said before.
+# All else that ends fails the test.
+my @may_end = (
+	# The last page of a commit: nobody can tell then whether that holds.
+	[ qr{^supervisord/write/}, 'supervisord', qr/^ended with status 1$/,
+		qr/: commit failed: the disk failed within a commit$/m ],
+	# It does not begin on a disk that stays full, and is given up.
+	[ qr{^supervisord/write/ever/}, 'supervisord',
+		qr/^ended with status 1$/,
+		qr/: recovery: the disk is full or refuses writes$/m ],
+);
+
+# How programs ended, as lines of the log; each that was not to is wrong.
+sub judge_ends {
+	my ($log) = @_;
+	my ($said, @ends) = ('');
+
+	for (split /^/, $log) {
+		# Also of one that did not come up. A worker or a cell that is
+		# killed the launcher or its cell has killed.
+		wrong("a signal: $_")
+		    if /(cell \d+): .*\bstatus (\d+)$/ && $2 & 127
+		    && (($2 & 127) != KILL || /: cell died/
+			&& $said !~ /browsertaskd: .*\b$1: broken link/);
+		$said .= $_;
+		next if !/: (supervisord|egressd) (?:was )?(ended (?:by|with) .*)/;
+		my ($program, $how) = ($1, $2);
+		push @ends, $_;
+		wrong("what was not to end: $said")
+		    if !grep { $fault =~ $_->[0] && $program eq $_->[1]
+			&& $how =~ $_->[2] && $said =~ $_->[3] } @may_end;
+		$said = '';
+	}
+	return @ends;
+}
+
+sub stop_well {
+	my ($k) = @_;
+	my $from = length $k->{i}->log;
+
+	is($k->{i}->stop, 0, "$fault: stops");
+	judge_ends(substr $k->{i}->log, $from);
+	$k->{c} = undef;
+}
+
 sub try_service {
 	my ($program, $k, $kind, $n, $ever, $by_site) = @_;
 	my $i = $k->{i};
@@ -411,12 +462,11 @@ sub try_service {
 	settle($k, @late);
 	my $log = substr $i->log, $from;
 	note $log if $ENV{FAULT_TRACE};
-	my @ends = $log =~ /(.*supervisord (?:was )?ended .*)/g;
-	if (@ends) {
+	my @ends = judge_ends($log);
+	note "$fault: $_" for @ends;
+	if (grep { /: supervisord / } @ends) {
 		# Or it would be given up for ending too often.
-		note "$fault: $_" for @ends;
-		is($i->stop, 0, "$fault: stops");
-		$k->{c} = undef;
+		stop_well($k);
 		$i->start;
 	}
 	# What a cell says that does not come up, nobody reads.
@@ -449,7 +499,7 @@ sub test_service {
 	my $try = sub { return try_service($program, $k, @_) };
 	$kind ? try_all($name, $calls, $kind, $how, $try)
 	    : try_some($name, $calls, $try);
-	is($i->stop, 0, "$name: stops");
+	stop_well($k);
 	is(left(60, $real ? $site->{pid} : ()), '', "$name: no process is left");
 	$site->stop if $real;
 }
