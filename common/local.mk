@@ -17,6 +17,8 @@ common_libcommon_a_SOURCES = \
 	common/fdio.h \
 	common/log.c \
 	common/log.h \
+	common/loop.c \
+	common/loop.h \
 	common/panic.c \
 	common/panic.h \
 	common/secretname.c \

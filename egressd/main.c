@@ -17,6 +17,7 @@
 
 #include "common/fdio.h"
 #include "common/log.h"
+#include "common/loop.h"
 #include "common/timers.h"
 #include "confine/confine.h"
 #include "egressd/confine.h"
@@ -107,7 +108,7 @@ main(int argc, char *argv[])
 	setproctitle("running");
 	read_arguments(argc, argv, &egress);
 	raise_descriptors(&egress);
-	egress.base = event_base_new();
+	egress.base = loop_new();
 	if (egress.base == NULL || !timers_reserve(egress.base, TIMERS) ||
 	    !setup_open(&egress))
 		fatal("cannot start");

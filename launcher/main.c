@@ -22,6 +22,7 @@
 #include "common/crashpoint.h"
 #include "common/fdio.h"
 #include "common/log.h"
+#include "common/loop.h"
 #include "common/timers.h"
 #include "confine/confine.h"
 #include "launcher/confine.h"
@@ -278,7 +279,7 @@ instance_events(struct instance *in, const struct cells_callbacks *cells,
     const struct supervise_callbacks *supervise,
     const struct egress_callbacks *egress)
 {
-	in->base = event_base_new();
+	in->base = loop_new();
 	if (in->base == NULL || !timers_reserve(in->base, TIMERS))
 		return ENOMEM;
 	in->on_signal =

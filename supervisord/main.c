@@ -22,6 +22,7 @@
 #include "common/crashpoint.h"
 #include "common/fdio.h"
 #include "common/log.h"
+#include "common/loop.h"
 #include "common/timers.h"
 #include "confine/confine.h"
 #include "launch/launch.h"
@@ -449,7 +450,7 @@ main(int argc, char *argv[])
 	sup->started_mono_ms = clock_mono_ms();
 	sup->launcher_pid = getppid();
 	sup->state_dir = state_dir;
-	sup->base = event_base_new();
+	sup->base = loop_new();
 	sup->turn =
 	    sup->base == NULL ? NULL : turn_new(sup->base, on_broken, sup);
 	if (sup->turn == NULL)

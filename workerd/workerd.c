@@ -16,6 +16,7 @@
 
 #include "common/fdio.h"
 #include "common/log.h"
+#include "common/loop.h"
 #include "common/timers.h"
 #include "common/panic.h"
 #include "ipc/chan.h"
@@ -331,7 +332,7 @@ main(int argc, char **argv)
 	start_ignore_signals();
 	start_let_writer_finish();
 	setproctitle("%s", w.describing ? "describing" : "idle");
-	w.base = event_base_new();
+	w.base = loop_new();
 	if (w.base == NULL || !timers_reserve(w.base, TIMERS))
 		fatal("no event loop");
 	start_chan(&w);

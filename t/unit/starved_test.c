@@ -5,6 +5,7 @@
  */
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "cdp/cdp.h"
 #include "common/buf.h"
 #include "common/fdio.h"
+#include "common/loop.h"
 #include "common/timers.h"
 #include "ipc/chan.h"
 #include "launch/launch.h"
@@ -233,6 +235,31 @@ test_timers(void)
 	relent();
 }
 
+/* Whichever call finds no memory. */
+static void
+test_loop(void)
+{
+	struct event_base *b;
+	int others = 0, none = 0;
+
+	if (lacks(FAULT_malloc, "a loop"))
+		return;
+	for (uint64_t n = 1; n == 1 || control->refused > 0; n++) {
+		refuse(FAULT_malloc, false);
+		control->nth = n;
+		b = loop_new();
+		relent();
+		if (b == NULL)
+			none++;
+		else if (strcmp(event_base_get_method(b), "epoll") != 0)
+			others++;
+		if (b != NULL)
+			event_base_free(b);
+	}
+	is_int(others, 0, "a loop waits with epoll, or there is none");
+	ok(none > 0, "and that was tried");
+}
+
 /* What is too long is another error than what memory did not suffice for. */
 static void
 test_buf(void)
@@ -390,6 +417,7 @@ main(void)
 	test_packets_again();
 	test_stream_end();
 	test_timers();
+	test_loop();
 	test_buf();
 	test_command();
 	test_orders();
