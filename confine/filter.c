@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <seccomp.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +20,9 @@
 #else
 #define ACTION_KILL SCMP_ACT_KILL_PROCESS
 #endif
+
+/* Below what glibc would map by itself, and give back at once. */
+#define FILTER_ROOM (112 * 1024)
 
 static bool filter_waived;
 
@@ -81,6 +85,22 @@ filter_fill(scmp_filter_ctx ctx, const struct confine_table *table)
 	return error;
 }
 
+/*
+ * Where libseccomp (2.5.4) finds no memory it crashes, or loads as much of the
+ * filter as it has and says that all is well. What it needs, 87 kB for the
+ * longest table, malloc() therefore has before it begins.
+ */
+static int
+filter_room(void)
+{
+	void *volatile room = malloc(FILTER_ROOM);
+
+	if (room == NULL)
+		return ENOMEM;
+	free(room);
+	return 0;
+}
+
 static int
 filter_load(const struct confine_table *table)
 {
@@ -88,6 +108,8 @@ filter_load(const struct confine_table *table)
 	int error;
 
 	error = trap_set();
+	if (error == 0)
+		error = filter_room();
 	if (error != 0)
 		return error;
 	ctx = seccomp_init(filter_action(table->otherwise));

@@ -16,6 +16,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -173,6 +174,30 @@ refused(enum fault kind)
 	return due;
 }
 
+/*
+ * Where libseccomp is: it cannot do without memory. confine/filter.c sees before
+ * that there is some, and there it is refused.
+ */
+static struct {
+	uintptr_t from, to;
+} spared;
+
+static int
+find_spared(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	if (strstr(info->dlpi_name, "/libseccomp.so") == NULL)
+		return 0;
+	spared.from = info->dlpi_addr;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uintptr_t end = info->dlpi_addr + p->p_vaddr + p->p_memsz;
+
+		if (p->p_type == PT_LOAD && end > spared.to)
+			spared.to = end;
+	}
+	return 1;
+}
+
 static void __attribute__((constructor)) find_control(void)
 {
 	char path[PATH_BYTES];
@@ -192,12 +217,23 @@ static void __attribute__((constructor)) find_control(void)
 				control = map;
 		}
 	}
+	dl_iterate_phdr(find_spared, NULL);
 	_Unwind_Backtrace(stack_step, &s); /* no filter forbids the first one */
 }
 
 /* Memory. */
 
 #ifndef __SANITIZE_ADDRESS__
+static bool
+malloc_refused(const void *caller)
+{
+	uintptr_t at = (uintptr_t)caller;
+
+	return (at < spared.from || at >= spared.to) && refused(FAULT_malloc);
+}
+
+#define CALLER_REFUSED malloc_refused(__builtin_return_address(0))
+
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);
@@ -205,19 +241,19 @@ extern void *__libc_realloc(void *, size_t);
 void *
 malloc(size_t size)
 {
-	return refused(FAULT_malloc) ? NULL : __libc_malloc(size);
+	return CALLER_REFUSED ? NULL : __libc_malloc(size);
 }
 
 void *
 calloc(size_t n, size_t size)
 {
-	return refused(FAULT_malloc) ? NULL : __libc_calloc(n, size);
+	return CALLER_REFUSED ? NULL : __libc_calloc(n, size);
 }
 
 void *
 realloc(void *old, size_t size)
 {
-	return refused(FAULT_malloc) ? NULL : __libc_realloc(old, size);
+	return CALLER_REFUSED ? NULL : __libc_realloc(old, size);
 }
 
 void *
