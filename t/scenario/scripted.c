@@ -545,6 +545,8 @@ main(int argc, char *argv[])
 	struct ipc_params p;
 	char word[128];
 
+	/* As workerd: the end of its browser is no signal. */
+	(void)signal(SIGPIPE, SIG_IGN);
 	buf_init(&run.state, STATE_BYTES);
 	buf_init(&run.inputs, INPUT_BYTES);
 	await(MSG_W_HELLO);
