@@ -259,7 +259,7 @@ is_json(const uint8_t *p, size_t len)
 	while (at < len && is_one_of(p[at], " \t\r\n"))
 		at++;
 	/* Most texts are none, which shows at once. */
-	if (at == len || !is_one_of(p[at], "{[\"-0123456789"))
+	if (at == len || !is_one_of(p[at], "{[\"-0123456789tfn"))
 		return false;
 	good = json_parse(p, len, &limits, JSON_BORROW, &doc, NULL);
 	json_doc_free(&doc);

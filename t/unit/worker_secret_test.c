@@ -231,7 +231,7 @@ test_lua(void)
 /* Two values: one with all that is escaped somewhere, one plain. */
 static const char values[] =
     "[\"pa ss\\\"w/&<\\\\%41\u00e9\",\"hunter2\",\"abc\","
-    "\"1234\",\"nabc\",\"page\"]";
+    "\"1234\",\"nabc\",\"page\",\"true'21%1\"]";
 
 static struct redact *redactor;
 
@@ -309,6 +309,9 @@ test_json(void)
 	expect("[\"hunt\",\"er2\",true,null,1.5e3]",
 	    "[\"[secret]\",\"er2\",true,null,1.5e3]");
 	expect("[\"hunter2\"", "[\"[secret]\"");
+	/* A text that was cut would end with what may be the start of one. */
+	expect("\ntrue", "\ntrue");
+	expect("is it true", "is it [secret]");
 	expect("{\"pageInfo\" : \"my page\",\"page\":[\"page\"]}",
 	    "{\"pageInfo\" : \"my [secret]\",\"page\":[\"[secret]\"]}");
 }
@@ -371,7 +374,7 @@ test_redact(void)
 	struct secrets *s = secrets_new();
 
 	(void)feed(s, values, strlen(values), SIZE_MAX, true);
-	is_int(secrets_count(s), 6, "values to look for");
+	is_int(secrets_count(s), 7, "values to look for");
 	redactor = redact_new(s);
 	test_texts();
 	test_json();
