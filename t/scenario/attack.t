@@ -284,23 +284,24 @@ sub order {
 	my $dir = instance((modes())[0])->dir;
 	my ($filter, $first);
 
-	system("strace -f -o $dir/trace -e trace=execve,seccomp,read,recvmsg,recvfrom,readv"
+	# A file for each process, so that none interrupts a line of another.
+	system("strace -ff -o $dir/trace -e trace=execve,seccomp,read,recvmsg,recvfrom,readv"
 	    . " $build/t/scenario/workerdrive -b none -d -o $dir"
 	    . " $build/workerd/workerd </dev/null >/dev/null 2>&1");
-	my ($pid) = map { m{^(\d+)\s+execve\("[^"]*/workerd"} ? $1 : () }
-	    split /\n/, file("$dir/trace");
+	my ($trace) = grep { m{^execve\("[^"]*/workerd"}m }
+	    map { file($_) } glob "$dir/trace.*";
 	my $n = 0;
-	for (grep { /^\Q$pid\E\s/ } split /\n/, file("$dir/trace")) {
+	for (split /\n/, $trace // '') {
 		$n++;
 		$filter //= $n
 		    if /seccomp\(SECCOMP_SET_MODE_FILTER, 0, \{len=.* = 0$/;
 		# The dynamic linker has no other descriptors either.
-		$first //= $n if /\s(?:read|recvmsg|recvfrom|readv)\([346],/
+		$first //= $n if /^(?:read|recvmsg|recvfrom|readv)\([346],/
 		    && !/"\\177ELF/;
 	}
 	ok(defined $filter && defined $first && $filter < $first,
 		'the filter is there before the first byte is read')
-	    or diag file("$dir/trace");
+	    or diag $trace // 'no trace of it';
 }
 
 # What is not there by then is a failure, not a reason to wait.
