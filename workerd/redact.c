@@ -169,7 +169,7 @@ add_text(const struct redact *r, struct hay hay, struct buf *out)
 }
 
 static bool
-is_secret_number(const struct redact *r, const uint8_t *p, size_t len)
+is_secret_word(const struct redact *r, const uint8_t *p, size_t len)
 {
 	for (size_t i = 0; i < r->count; i++)
 		if (r->list[i].len == len &&
@@ -178,12 +178,13 @@ is_secret_number(const struct redact *r, const uint8_t *p, size_t len)
 	return false;
 }
 
-/* A number, true, false or null. */
+/* A number, true, false or null; alone it may be meant as a text. */
 static bool
-add_word(const struct redact *r, const uint8_t *p, size_t len, struct buf *out)
+add_word(const struct redact *r, const uint8_t *p, size_t len, bool alone,
+    struct buf *out)
 {
-	bool found = (*p == '-' || (*p >= '0' && *p <= '9')) &&
-	    is_secret_number(r, p, len);
+	bool found = (alone || *p == '-' || (*p >= '0' && *p <= '9')) &&
+	    is_secret_word(r, p, len);
 
 	if (out == NULL)
 		return found;
@@ -216,12 +217,22 @@ is_key(const uint8_t *p, const uint8_t *end)
 	return p < end && *p == ':';
 }
 
+static size_t
+blanks(const uint8_t *p, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && is_one_of(p[n], " \t\r\n"))
+		n++;
+	return n;
+}
+
 /* A text that is known to be JSON. */
 static bool
 add_json(const struct redact *r, const uint8_t *p, size_t len, struct buf *out)
 {
 	const uint8_t *end = p + len, *from;
-	bool found = false;
+	bool alone = is_word(p[blanks(p, len)]), found = false;
 
 	while (p < end) {
 		from = p;
@@ -237,7 +248,8 @@ add_json(const struct redact *r, const uint8_t *p, size_t len, struct buf *out)
 		} else if (is_word(*p)) {
 			while (p < end && is_word(*p))
 				p++;
-			found |= add_word(r, from, (size_t)(p - from), out);
+			found |=
+			    add_word(r, from, (size_t)(p - from), alone, out);
 			continue;
 		} else {
 			p++;
@@ -253,11 +265,9 @@ is_json(const uint8_t *p, size_t len)
 {
 	struct json_limits limits = { JSON_BYTES_MAX, JSON_DEPTH };
 	struct json_doc *doc = NULL;
-	size_t at = 0;
+	size_t at = blanks(p, len);
 	bool good;
 
-	while (at < len && is_one_of(p[at], " \t\r\n"))
-		at++;
 	/* Most texts are none, which shows at once. */
 	if (at == len || !is_one_of(p[at], "{[\"-0123456789tfn"))
 		return false;

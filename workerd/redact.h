@@ -28,8 +28,8 @@ void redact_free(struct redact **);
 bool redact_finds(const struct redact *, const void *bytes, size_t len);
 /*
  * Appends the bytes without secrets to out; JSON stays JSON, with a number that
- * is a secret turned into a string. Its true, false and null stay: they tell
- * nothing. False when out gave out.
+ * is a secret turned into a string, and so are true, false and null where they
+ * are all of it. False when out gave out.
  */
 bool redact_add(
     const struct redact *, const void *bytes, size_t len, struct buf *out);

@@ -231,7 +231,7 @@ test_lua(void)
 /* Two values: one with all that is escaped somewhere, one plain. */
 static const char values[] =
     "[\"pa ss\\\"w/&<\\\\%41\u00e9\",\"hunter2\",\"abc\","
-    "\"1234\",\"nabc\",\"page\",\"true'21%1\"]";
+    "\"1234\",\"nabc\",\"page\",\"true'21%1\",\"null\"]";
 
 static struct redact *redactor;
 
@@ -312,6 +312,8 @@ test_json(void)
 	/* A text that was cut would end with what may be the start of one. */
 	expect("\ntrue", "\ntrue");
 	expect("is it true", "is it [secret]");
+	expect(" null", " \"[secret]\"");
+	expect("{\"a\":null}", "{\"a\":null}");
 	expect("{\"pageInfo\" : \"my page\",\"page\":[\"page\"]}",
 	    "{\"pageInfo\" : \"my [secret]\",\"page\":[\"[secret]\"]}");
 }
@@ -374,7 +376,7 @@ test_redact(void)
 	struct secrets *s = secrets_new();
 
 	(void)feed(s, values, strlen(values), SIZE_MAX, true);
-	is_int(secrets_count(s), 7, "values to look for");
+	is_int(secrets_count(s), 8, "values to look for");
 	redactor = redact_new(s);
 	test_texts();
 	test_json();
