@@ -228,7 +228,7 @@ test_lua(void)
 
 /* ---- the redactor ---- */
 
-/* Two values: one with all that is escaped somewhere, one plain. */
+/* One with all that is escaped somewhere, the others plain. */
 static const char values[] =
     "[\"pa ss\\\"w/&<\\\\%41\u00e9\",\"hunter2\",\"abc\","
     "\"1234\",\"nabc\",\"page\",\"true'21%1\",\"null\"]";
