@@ -32,9 +32,9 @@ EXTRA_DIST += \
 noinst_DATA += bench/extract.js
 CLEANFILES += bench/extract.js
 bench/extract.js: page/common.js page/pagetype.js page/pageinfo.js \
-	    page/content.js
+	    page/text.js page/content.js
 	$(AM_V_GEN)$(MKDIR_P) bench && { echo '(function () {' && \
-	for part in common pagetype pageinfo content; do \
+	for part in common pagetype pageinfo text content; do \
 		cat $(srcdir)/page/$$part.js; done && \
 	echo 'return extract({maxElements: 50, maxContentLength: 4000,' && \
 	echo 'pageInfo, content, readability: null})})()'; } >$@.tmp && \

@@ -27,7 +27,16 @@ static const struct flag_row {
 	{ FULL, "--no-default-browser-check" },
 	/* Cross-site iframes in processes and sessions of their own. */
 	{ SHELL | FULL, "--site-per-process" },
+	/*
+	 * No WebGL and no WebGPU: a GPU process that draws them in software has
+	 * threads before it could confine itself. Without them it confines
+	 * itself, and cell/sandbox.c sees that.
+	 */
 	{ SHELL | FULL, "--disable-gpu" },
+	{ SHELL | FULL, "--disable-software-rasterizer" },
+	{ SHELL | FULL, "--disable-3d-apis" },
+	/* As that of a person: narrow ones get layouts with less in them. */
+	{ SHELL | FULL, "--window-size=1280,800" },
 	{ SHELL | FULL, "--mute-audio" },
 	/*
 	 * All that it loads comes by egressd, where names are resolved and
@@ -76,7 +85,7 @@ static const struct flag_row {
 	 * The network service has no sandbox of its own here: in a process of
 	 * its own it may do just what the browser's main process may.
 	 */
-	{ SHELL, "--enable-features=NetworkServiceInProcess2" },
+	{ SHELL | FULL, "--enable-features=NetworkServiceInProcess2" },
 	{ FULL,
 	    "--disable-features=RenderDocument,Prerender2,AsyncDns,"
 	    "DnsOverHttpsUpgrade,Translate,OptimizationHints,MediaRouter,"

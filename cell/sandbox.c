@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,23 +18,50 @@
 #define STATUS_BYTES  8192
 #define CMDLINE_BYTES 65536
 
-bool
-sandbox_is_renderer(const char *cmdline, size_t len)
+static const struct kind_row {
+	const char *name;
+	enum sandbox_kind kind;
+} kind_rows[] = {
+	{ "zygote", SANDBOX_ZYGOTE },
+	{ "broker", SANDBOX_ZYGOTE },
+	{ "renderer", SANDBOX_RENDERER },
+	{ "gpu-process", SANDBOX_GPU },
+};
+
+static bool
+is_end(const char *cmdline, size_t len, size_t at)
 {
-	static const char want[] = "--type=renderer";
+	return at >= len || cmdline[at] == '\0' || cmdline[at] == ' ';
+}
+
+static enum sandbox_kind
+kind_named(const char *name, size_t len)
+{
+	for (size_t i = 0; i < sizeof(kind_rows) / sizeof(kind_rows[0]); i++)
+		if (len == strlen(kind_rows[i].name) &&
+		    memcmp(name, kind_rows[i].name, len) == 0)
+			return kind_rows[i].kind;
+	return SANDBOX_UTILITY;
+}
+
+enum sandbox_kind
+sandbox_kind(const char *cmdline, size_t len)
+{
+	static const char want[] = "--type=";
 	const size_t n = sizeof(want) - 1;
+	size_t end;
 
 	/* A forked zygote writes its title with blanks between arguments. */
 	for (size_t i = 0; i + n <= len; i++) {
-		if (i > 0 && cmdline[i - 1] != '\0' && cmdline[i - 1] != ' ')
+		if (i > 0 && !is_end(cmdline, len, i - 1))
 			continue;
 		if (memcmp(cmdline + i, want, n) != 0)
 			continue;
-		if (i + n == len || cmdline[i + n] == '\0' ||
-		    cmdline[i + n] == ' ')
-			return true;
+		for (end = i + n; !is_end(cmdline, len, end); end++)
+			;
+		return kind_named(cmdline + i + n, end - i - n);
 	}
-	return false;
+	return SANDBOX_NONE;
 }
 
 static bool
@@ -77,7 +105,8 @@ bool
 sandbox_parse_status(
     const char *text, unsigned int inherited, struct launch_sandbox *ret_one)
 {
-	struct launch_sandbox one = { .renderers = 1 };
+	struct launch_sandbox one = { .renderers = 1,
+		.others_mode = SECCOMP_MODE_FILTER };
 	uint8_t filters;
 
 	if (!status_number(text, "Seccomp", &one.seccomp_mode) ||
@@ -98,10 +127,24 @@ lesser(uint8_t a, uint8_t b)
 }
 
 static void
-sandbox_add(struct launch_sandbox *sum, const struct launch_sandbox *one)
+add_other(struct launch_sandbox *sum, enum sandbox_kind kind,
+    const struct launch_sandbox *one)
+{
+	uint8_t *count = kind == SANDBOX_GPU ? &sum->gpus : &sum->utilities;
+
+	if (*count < UINT8_MAX)
+		(*count)++;
+	sum->others_mode = lesser(sum->others_mode, one->seccomp_mode);
+}
+
+static void
+add_renderer(struct launch_sandbox *sum, const struct launch_sandbox *one)
 {
 	if (sum->renderers == 0) {
-		*sum = *one;
+		sum->renderers = 1;
+		sum->seccomp_mode = one->seccomp_mode;
+		sum->ns_depth = one->ns_depth;
+		sum->no_new_privs = one->no_new_privs;
 		return;
 	}
 	if (sum->renderers < UINT16_MAX)
@@ -132,22 +175,29 @@ sandbox_look(int proc, const char *pid, unsigned int inherited,
 	static char cmdline[CMDLINE_BYTES], status[STATUS_BYTES];
 	struct launch_sandbox one;
 	int dir = openat(proc, pid, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	enum sandbox_kind kind = SANDBOX_NONE;
 	ssize_t n;
 
 	if (dir == -1)
 		return;
 	n = proc_read(dir, "cmdline", cmdline, sizeof(cmdline));
-	if (n > 0 && sandbox_is_renderer(cmdline, (size_t)n) &&
+	if (n > 0)
+		kind = sandbox_kind(cmdline, (size_t)n);
+	if (kind >= SANDBOX_RENDERER &&
 	    proc_read(dir, "status", status, sizeof(status)) > 0 &&
-	    sandbox_parse_status(status, inherited, &one))
-		sandbox_add(sum, &one);
+	    sandbox_parse_status(status, inherited, &one)) {
+		if (kind == SANDBOX_RENDERER)
+			add_renderer(sum, &one);
+		else
+			add_other(sum, kind, &one);
+	}
 	close(dir);
 }
 
 int
 sandbox_read(pid_t browser, struct launch_sandbox *ret_report)
 {
-	struct launch_sandbox sum = { 0 };
+	struct launch_sandbox sum = { .others_mode = SECCOMP_MODE_FILTER };
 	unsigned int inherited;
 	struct dirent *d;
 	DIR *proc = opendir("/proc");

@@ -17,6 +17,7 @@
 
 #define CLIENT_MAGIC     0x636c6e74u
 #define HELLO_TIMEOUT_MS 10000
+#define ASK_MS           (CLIENT_SILENT_MS / 3) /* between two questions */
 
 struct client {
 	uint32_t magic;
@@ -33,6 +34,8 @@ struct client {
 	enum client_status status;
 	bool done;
 	bool stop;
+	int timeout_ms;
+	int silent_ms; /* with CLIENT_WHILE_ALIVE */
 	struct client_answer answer;
 };
 
@@ -85,6 +88,7 @@ client_on_msg(struct chan *chan, const struct ipc_msg *m, void *ctx)
 {
 	struct client *c = ctx;
 
+	c->silent_ms = 0;
 	if (m->form == IPC_NOTE) {
 		if (c->on_note != NULL)
 			c->on_note(c, &m->params, c->note_ctx);
@@ -109,6 +113,32 @@ client_on_closed(struct chan *chan, const char *reason, void *ctx)
 	snprintf(c->reason, sizeof(c->reason), "%s", reason);
 }
 
+/* Whether the service is alive: any answer will do, and nobody waits for it. */
+static void
+client_ask(struct client *c)
+{
+	const struct timeval tv = { ASK_MS / 1000, ASK_MS % 1000 * 1000 };
+	struct ipc_params p;
+	uint32_t seq;
+
+	ipc_params_init(&p, MSG_PROFILE_GET);
+	c->silent_ms += ASK_MS;
+	if (chan_request(c->chan, &p, &seq) == CHAN_CLOSED ||
+	    event_add(c->timer, &tv) == -1)
+		client_done(c, CLIENT_LOST, "the service cannot be asked");
+}
+
+static void
+client_done_late(struct client *c)
+{
+	int ms = c->timeout_ms == CLIENT_WHILE_ALIVE ? CLIENT_SILENT_MS
+						     : c->timeout_ms;
+	char reason[64];
+
+	snprintf(reason, sizeof(reason), "no answer for %g s", ms / 1000.0);
+	client_done(c, CLIENT_TIMEOUT, reason);
+}
+
 static void
 client_on_timer(evutil_socket_t fd, short what, void *arg)
 {
@@ -116,8 +146,11 @@ client_on_timer(evutil_socket_t fd, short what, void *arg)
 
 	if (c->stop)
 		client_done(c, CLIENT_STOPPED, "stopped");
+	else if (c->timeout_ms == CLIENT_WHILE_ALIVE &&
+	    c->silent_ms < CLIENT_SILENT_MS)
+		client_ask(c);
 	else
-		client_done(c, CLIENT_TIMEOUT, "no answer in time");
+		client_done_late(c);
 }
 
 static const struct chan_ops client_ops = {
@@ -129,10 +162,13 @@ static const struct chan_ops client_ops = {
 static enum client_status
 client_loop(struct client *c, int timeout_ms)
 {
-	struct timeval tv = { timeout_ms / 1000, timeout_ms % 1000 * 1000 };
+	int ms = timeout_ms == CLIENT_WHILE_ALIVE ? ASK_MS : timeout_ms;
+	struct timeval tv = { ms / 1000, ms % 1000 * 1000 };
 
 	c->done = false;
-	if (timeout_ms >= 0)
+	c->timeout_ms = timeout_ms;
+	c->silent_ms = 0;
+	if (ms >= 0)
 		event_add(c->timer, &tv);
 	if (c->stop)
 		event_active(c->timer, EV_TIMEOUT, 0);
@@ -207,6 +243,8 @@ client_say_hello(
 	ipc_params_init(&p, MSG_HELLO);
 	ipc_set_int(&p, F_PROTO, IPC_PROTO_CLIENT);
 	ipc_set_str(&p, F_CLIENT, program);
+	/* Whoever is at the terminal sees the sessions of all programs. */
+	ipc_set_str(&p, F_LABEL, "*");
 	status = client_call(c, &p, HELLO_TIMEOUT_MS, &answer);
 	snprintf(reason, CLIENT_REASON_MAX, "%s: %.880s", c->path,
 	    status == CLIENT_ERROR ? answer.json : c->reason);

@@ -67,7 +67,15 @@ const char *client_path(const struct client *);
 const char *client_reason(const struct client *);
 
 /*
- * Sends a request and waits for its answer, at most timeout_ms (-1: no limit).
+ * A service that says nothing for CLIENT_SILENT_MS is not alive; it is asked
+ * meanwhile.
+ */
+#define CLIENT_WHILE_ALIVE (-2)
+#define CLIENT_SILENT_MS   30000
+
+/*
+ * Sends a request and waits for its answer, at most timeout_ms, or, with
+ * CLIENT_WHILE_ALIVE, as long as the service answers other questions.
  * CLIENT_OK and CLIENT_ERROR fill *ret_answer, freed by client_answer_free.
  * Notifications that come meanwhile are delivered.
  */
@@ -82,7 +90,8 @@ client_note_fn(struct client *, const struct ipc_params *, void *ctx);
 void client_on_note(struct client *, client_note_fn *, void *ctx);
 /*
  * Delivers notifications until client_stop (CLIENT_STOPPED), timeout_ms has
- * passed (CLIENT_TIMEOUT; -1: no limit) or the connection ended (CLIENT_LOST).
+ * passed (CLIENT_TIMEOUT; -1: no limit; CLIENT_WHILE_ALIVE as above) or the
+ * connection ended (CLIENT_LOST).
  */
 enum client_status client_wait(struct client *, int timeout_ms);
 /* Ends the wait or call that is running or, if none is, the next one. */

@@ -11,8 +11,10 @@ secretname_good(const char *name)
 {
 	static const char may[] = "abcdefghijklmnopqrstuvwxyz"
 				  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-	size_t len = strlen(name);
+	size_t len = strlen(name), end = strlen(SECRETNAME_HOSTS);
 
+	if (len > end && strcmp(name + len - end, SECRETNAME_HOSTS) == 0)
+		return false;
 	return len > 0 && len < SECRETNAME_BYTES &&
 	    isalpha((unsigned char)name[0]) && strspn(name, may) == len;
 }

@@ -10,10 +10,12 @@
 #include <stddef.h>
 
 #define SECRETNAME_BYTES 65 /* with the NUL */
+/* Behind a name: the file of the hosts that the secret is for. */
+#define SECRETNAME_HOSTS ".hosts"
 
 /*
  * 1 to 64 of letters, digits, ".", "_" and "-", a letter first: numbers are the
- * directories of users.
+ * directories of users. None ends like the files of hosts.
  */
 bool secretname_good(const char *);
 /*

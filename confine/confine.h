@@ -24,9 +24,10 @@ enum confine_answer {
 };
 
 enum confine_test {
-	CONFINE_ANY,  /* no condition */
-	CONFINE_BITS, /* (argument & mask) == value */
-	CONFINE_SELF, /* the argument is the pid of this process */
+	CONFINE_ANY,   /* no condition */
+	CONFINE_BITS,  /* (argument & mask) == value */
+	CONFINE_LEAST, /* argument >= value, all 64 bits of it */
+	CONFINE_SELF,  /* the argument is the pid of this process */
 };
 
 /* A condition on the argument arg (from 0) of a call. */
@@ -57,9 +58,9 @@ struct confine_table {
 };
 
 /*
- * Holds the process to the table, sets no_new_privs, and kills what calls the
- * kernel through another architecture's door (x32 included). Calls that this
- * architecture has not are passed over. Builds for sanitizers and coverage have
+ * Holds all threads of the process to the table, sets no_new_privs, and kills
+ * what calls the kernel through another architecture's door (x32 included).
+ * Calls that this architecture has not are passed over. Builds for sanitizers and coverage have
  * no filter (confine_absence()) and only no_new_privs is set.
  * EINVAL: a row names no call, or is wrong in itself.
  *
@@ -67,6 +68,11 @@ struct confine_table {
  * killed, and ends with status 128 + SIGSYS.
  */
 int confine_filter(const struct confine_table *);
+/*
+ * From here on calls above that number are as if the kernel had none: what is
+ * newer than a table of forbidden calls is not in it. Sets no_new_privs.
+ */
+int confine_newest(unsigned int newest);
 /*
  * From here on a filter that cannot be loaded is none, and no error; what was
  * started before is not told.

@@ -4,8 +4,11 @@
  * understand.
  */
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <seccomp.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -47,6 +50,11 @@ filter_compare(const struct confine_when *when)
 	struct scmp_arg_cmp cmp = { .arg = when->arg,
 		.op = SCMP_CMP_MASKED_EQ };
 
+	if (when->test == CONFINE_LEAST) {
+		cmp.op = SCMP_CMP_GE;
+		cmp.datum_a = when->value;
+		return cmp;
+	}
 	cmp.datum_a = when->test == CONFINE_SELF ? UINT32_MAX : when->mask;
 	cmp.datum_b =
 	    when->test == CONFINE_SELF ? (uint32_t)getpid() : when->value;
@@ -80,6 +88,8 @@ filter_fill(scmp_filter_ctx ctx, const struct confine_table *table)
 
 	/* libseccomp sets no_new_privs itself unless told not to. */
 	error = -seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, ACTION_KILL);
+	if (error == 0)
+		error = -seccomp_attr_set(ctx, SCMP_FLTATR_CTL_TSYNC, 1);
 	for (size_t i = 0; error == 0 && i < table->n; i++)
 		error = filter_add(ctx, &table->calls[i]);
 	return error;
@@ -134,6 +144,29 @@ confine_filter(const struct confine_table *table)
 		return 0;
 	error = filter_load(table);
 	return filter_waived ? 0 : error;
+}
+
+/* libseccomp knows calls by name only. */
+int
+confine_newest(unsigned int newest)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+		    offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, newest, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
+		return errno;
+	if (confine_absence() != NULL)
+		return 0;
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == -1 &&
+		!filter_waived
+	    ? errno
+	    : 0;
 }
 
 void

@@ -31,6 +31,11 @@
 /* For an int: the kernel does not look at the upper half either. */
 #define IS(n, is)        BITS(n, UINT32_MAX, (uint32_t)(is))
 #define WITHOUT(n, bits) BITS(n, bits, 0)
+/* At least; a stray bit in the upper half makes it more, never less. */
+#define LEAST(n, is)                                             \
+	{                                                        \
+		.test = CONFINE_LEAST, .arg = (n), .value = (is) \
+	}
 #define SELF(n)                                  \
 	{                                        \
 		.test = CONFINE_SELF, .arg = (n) \

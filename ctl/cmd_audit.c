@@ -16,7 +16,6 @@
 #include "model/audit.h"
 
 #define CALL_MS     30000
-#define VERIFY_MS   600000
 
 #define HASH_DIGITS 64
 
@@ -300,7 +299,7 @@ verify(struct ctl *ctl)
 	if (noted != NULL)
 		ipc_set_str(&p, F_NOTED, noted);
 	if ((rc = ctl_connect_admin(ctl)) != CTL_OK ||
-	    (rc = ctl_call(ctl, &p, VERIFY_MS, &a)) != CTL_OK)
+	    (rc = ctl_call(ctl, &p, CLIENT_WHILE_ALIVE, &a)) != CTL_OK)
 		return rc;
 	json_get_bool(json_obj_get(a.root, "sound"), &sound);
 	if (ctl->opt[OPT_JSON] != NULL)

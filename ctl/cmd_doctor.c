@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/buf.h"
@@ -113,6 +114,13 @@ doctor_service(struct doctor *d)
 		    "does not answer (%s)", reason);
 		return;
 	}
+	if (status == CLIENT_TIMEOUT || status == CLIENT_LOST) {
+		doctor_say(d, DOCTOR_FAIL, "service",
+		    "it restarts a part that hangs by itself; if this lasts, "
+		    "look at its log and restart it",
+		    "takes the connection, but does not answer (%s)", reason);
+		return;
+	}
 	if (status != CLIENT_OK) {
 		doctor_say(d, DOCTOR_FAIL, "service",
 		    "install browsertaskctl and browsertaskd of one version",
@@ -212,17 +220,29 @@ static void
 default_dirs(struct doctor *d)
 {
 	const char *run = getenv("XDG_RUNTIME_DIR");
+	char own[64];
+	struct stat st;
 
+	snprintf(own, sizeof(own), "/run/user/%u", (unsigned)geteuid());
+	if (run == NULL || run[0] != '/')
+		run =
+		    stat(own, &st) == 0 && st.st_uid == geteuid() ? own : NULL;
 	if (!side_state_dir(d->ctl, d->state_dir))
 		d->state_dir[0] = '\0';
 	if (d->system)
 		strlcpy(
 		    d->run_dir, RUNSTATEDIR "/browsertask", sizeof(d->run_dir));
-	else if (run != NULL && run[0] == '/')
+	else if (run != NULL)
 		snprintf(d->run_dir, sizeof(d->run_dir), "%s/browsertask", run);
 	else
 		snprintf(d->run_dir, sizeof(d->run_dir), "/tmp/browsertask-%u",
 		    (unsigned)geteuid());
+	/* Somebody else's is left alone. */
+	if (!d->system && run == NULL && lstat(d->run_dir, &st) == 0 &&
+	    st.st_uid != geteuid() && d->state_dir[0] != '\0') {
+		strlcpy(d->run_dir, d->state_dir, sizeof(d->run_dir));
+		strlcat(d->run_dir, "-run", sizeof(d->run_dir));
+	}
 }
 
 /* A service that runs says by its socket where it is. */
@@ -244,9 +264,9 @@ enum ctl_exit
 cmd_doctor(struct ctl *ctl)
 {
 	static void (*const checks[])(struct doctor *) = { doctor_protections,
-		doctor_programs, doctor_config, doctor_browser, doctor_kernel,
-		doctor_namespaces, doctor_uids, doctor_dirs, doctor_disk,
-		doctor_limits, doctor_memory, doctor_cgroup };
+		doctor_programs, doctor_config, doctor_shares, doctor_browser,
+		doctor_kernel, doctor_namespaces, doctor_uids, doctor_dirs,
+		doctor_disk, doctor_limits, doctor_memory, doctor_cgroup };
 	struct doctor *d = calloc(1, sizeof(*d));
 	size_t counts[DOCTOR__MAX] = { 0 };
 	bool good;

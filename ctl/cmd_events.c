@@ -18,7 +18,6 @@
 #include "ctl/text.h"
 #include "model/run.h"
 
-#define CALL_MS       70000
 #define POLL_MS       55000
 #define DRAW_MS       200
 #define DETAIL_BYTES  65536
@@ -159,7 +158,7 @@ read_some(struct reader *r, int wait_ms, size_t *ret_count)
 	ipc_set_str(&p, F_RUN_ID, r->run_id);
 	ipc_set_int(&p, F_AFTER_SEQ, r->after);
 	ipc_set_int(&p, F_TIMEOUT_MS, wait_ms);
-	rc = ctl_call(r->ctl, &p, CALL_MS, &a);
+	rc = ctl_call(r->ctl, &p, CLIENT_WHILE_ALIVE, &a);
 	if (rc != CTL_OK)
 		return rc;
 	*ret_count = 0;

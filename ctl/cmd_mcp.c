@@ -18,7 +18,8 @@
 enum form {
 	FORM_COMMAND,
 	FORM_SERVERS,
-	FORM_TYPED
+	FORM_TYPED,
+	FORM_TABLE
 };
 
 static const struct {
@@ -29,6 +30,7 @@ static const struct {
 #define COMMAND                   FORM_COMMAND
 #define SERVERS                   FORM_SERVERS
 #define TYPED                     FORM_TYPED
+#define TABLE                     FORM_TABLE
 #define CLIENT(name, form, place) { name, form, place },
 #include "ctl/mcpclients.def"
 #undef CLIENT
@@ -91,6 +93,33 @@ print_file(enum form form, const char *program, const char *socket)
 	good = json_writer_finish(&w);
 	if (good)
 		printf("%.*s\n", (int)b.len, (char *)b.data);
+	buf_clear(&b);
+	return good ? CTL_OK : CTL_FAILED;
+}
+
+/* TOML, whose strings are those of JSON. */
+static enum ctl_exit
+print_table(const char *program, const char *socket)
+{
+	struct json_writer w;
+	struct buf b;
+	bool good;
+
+	buf_init(&b, 16 * PATH_MAX);
+	json_writer_init(&w, &b);
+	json_write_begin_array(&w);
+	if (socket != NULL) {
+		json_write_str(&w, "-s");
+		json_write_str(&w, socket);
+	}
+	json_write_end_array(&w);
+	good = json_writer_finish(&w) && buf_add_str(&b, "\ncommand = ");
+	json_writer_init(&w, &b);
+	json_write_str(&w, program);
+	good = good && json_writer_finish(&w);
+	if (good)
+		printf("[mcp_servers.%s]\nargs = %.*s\n", NAME, (int)b.len,
+		    (char *)b.data);
 	buf_clear(&b);
 	return good ? CTL_OK : CTL_FAILED;
 }
@@ -178,6 +207,8 @@ cmd_mcp_config(struct ctl *ctl)
 	find_adapter(program);
 	if (ctl->err_tty)
 		fprintf(stderr, "for %s:\n", clients[i].place);
+	if (clients[i].form == FORM_TABLE)
+		return print_table(program, socket);
 	if (clients[i].form != FORM_COMMAND)
 		return print_file(clients[i].form, program, socket);
 	print_command(program, socket);

@@ -23,6 +23,7 @@
 #include "ctl/ctl.h"
 #include "ctl/table.h"
 #include "json/writer.h"
+#include "model/secrethosts.h"
 
 #define VALUE_MAX 16384 /* as the launcher takes them */
 
@@ -147,7 +148,7 @@ read_value(const char *name, char value[VALUE_MAX + 1])
 
 /* Whole or not at all: another name first. */
 static int
-store_value(int dir, const char *name, const char *value, size_t len,
+store_file(int dir, const char *name, const char *value, size_t len,
     bool *ret_replaced)
 {
 	static const char temporary[] = ".new";
@@ -172,21 +173,134 @@ store_value(int dir, const char *name, const char *value, size_t len,
 	return -1;
 }
 
+struct hosts_name {
+	char text[SECRETNAME_BYTES + sizeof(SECRETNAME_HOSTS)];
+};
+
+static struct hosts_name
+hosts_name(const char *name)
+{
+	struct hosts_name n;
+
+	snprintf(n.text, sizeof(n.text), "%s" SECRETNAME_HOSTS, name);
+	return n;
+}
+
+/*
+ * The patterns of --for-host or --any-host, one a line; "" when neither is
+ * given. False with a word said.
+ */
+static bool
+hosts_read(const struct ctl *ctl, char ret_lines[SECRETHOSTS_BYTES + 1])
+{
+	const char *list = ctl->opt[OPT_FOR_HOST];
+	char why[DOMAINS_WHY_BYTES];
+	struct secret_hosts *hosts = NULL;
+
+	if (list != NULL && ctl->opt[OPT_ANY_HOST] != NULL) {
+		ctl_error("--for-host and --any-host exclude each other");
+		return false;
+	}
+	if (ctl->opt[OPT_ANY_HOST] != NULL)
+		list = "*";
+	ret_lines[0] = '\0';
+	if (list == NULL)
+		return true;
+	if (strlcpy(ret_lines, list, SECRETHOSTS_BYTES) >= SECRETHOSTS_BYTES) {
+		ctl_error("--for-host: more than %d bytes", SECRETHOSTS_BYTES);
+		return false;
+	}
+	for (char *c = ret_lines; *c != '\0'; c++)
+		if (*c == ',')
+			*c = '\n';
+	if (!secret_hosts_parse(ret_lines, strlen(ret_lines), &hosts, why)) {
+		ctl_error("--for-host: %s", why);
+		return false;
+	}
+	secret_hosts_free(&hosts);
+	strlcat(ret_lines, "\n", SECRETHOSTS_BYTES + 1);
+	return true;
+}
+
 static enum ctl_exit
-secret_add(const struct place *p, const char *name)
+secret_set_hosts(const struct ctl *ctl, const struct place *p, const char *name)
+{
+	char lines[SECRETHOSTS_BYTES + 1];
+	enum ctl_exit code = CTL_OK;
+	bool replaced;
+	int dir;
+
+	if (!hosts_read(ctl, lines))
+		return CTL_USAGE;
+	if (lines[0] == '\0') {
+		ctl_error("secret hosts: say --for-host HOSTS, or --any-host");
+		return CTL_USAGE;
+	}
+	dir = place_open(p, false);
+	if (dir == -1 ||
+	    faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == -1 ||
+	    store_file(dir, hosts_name(name).text, lines, strlen(lines),
+		&replaced) == -1)
+		code = failed("secret", name);
+	fd_close(&dir);
+	return code;
+}
+
+/* A secret has hosts, its own from before or those that are given. */
+static bool
+hosts_are_said(int dir, const char *name, const char *lines)
+{
+	if (lines[0] != '\0' ||
+	    faccessat(dir, hosts_name(name).text, F_OK, AT_SYMLINK_NOFOLLOW) ==
+		0)
+		return true;
+	ctl_error("secret add: say which hosts the secret is for: --for-host "
+		  "example.com, or --any-host");
+	return false;
+}
+
+/* A new value never goes where the old one went unless that is said again. */
+static int
+store_secret(int dir, const char *name, const char *value, size_t len,
+    const char *lines, bool *ret_replaced)
+{
+	const struct hosts_name hosts = hosts_name(name);
+	bool replaced;
+
+	if (lines[0] != '\0' && unlinkat(dir, hosts.text, 0) == -1 &&
+	    errno != ENOENT)
+		return -1;
+	if (store_file(dir, name, value, len, ret_replaced) == -1)
+		return -1;
+	return lines[0] == '\0'
+	    ? 0
+	    : store_file(dir, hosts.text, lines, strlen(lines), &replaced);
+}
+
+static enum ctl_exit
+secret_add(const struct ctl *ctl, const struct place *p, const char *name)
 {
 	static char value[VALUE_MAX + 1];
+	char lines[SECRETHOSTS_BYTES + 1];
 	enum ctl_exit code = CTL_OK;
 	bool replaced = false;
 	ssize_t len;
-	int dir = place_open(p, true);
+	int dir;
 
+	if (!hosts_read(ctl, lines))
+		return CTL_USAGE;
+	dir = place_open(p, true);
 	if (dir == -1)
 		return failed("the directory", p->dir);
+	if (!hosts_are_said(dir, name, lines)) {
+		close(dir);
+		return CTL_USAGE;
+	}
 	len = read_value(name, value);
 	if (len == -1)
 		code = CTL_FAILED;
-	else if (store_value(dir, name, value, (size_t)len, &replaced) == -1)
+	else if (store_secret(
+		     dir, name, value, (size_t)len, lines, &replaced) == -1)
 		code = failed("secret", name);
 	explicit_bzero(value, sizeof(value));
 	close(dir);
@@ -202,6 +316,7 @@ secret_remove(const struct place *p, const char *name)
 	int dir = place_open(p, false), gone = -1;
 
 	if (dir != -1) {
+		(void)unlinkat(dir, hosts_name(name).text, 0);
 		gone = unlinkat(dir, name, 0);
 		close(dir);
 	}
@@ -220,9 +335,27 @@ struct listing {
 	struct json_writer json;
 };
 
+/* "a,b"; "" when there are none that can be read. */
+static void
+list_hosts(int dir, const char *name, char ret[SECRETHOSTS_BYTES + 1])
+{
+	int fd = openat(dir, hosts_name(name).text,
+	    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	ssize_t n = fd == -1 ? 0 : read(fd, ret, SECRETHOSTS_BYTES);
+
+	fd_close(&fd);
+	ret[n > 0 ? n : 0] = '\0';
+	for (n = (ssize_t)strlen(ret); n > 0 && ret[n - 1] == '\n'; n--)
+		ret[n - 1] = '\0';
+	for (char *c = ret; *c != '\0'; c++)
+		if (*c == '\n')
+			*c = ',';
+}
+
 static void
 list_one(struct listing *l, int dir, const char *name, const char *user)
 {
+	char hosts[SECRETHOSTS_BYTES + 1];
 	const struct passwd *pw;
 	struct stat st;
 	char when[32];
@@ -231,10 +364,12 @@ list_one(struct listing *l, int dir, const char *name, const char *user)
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == -1 ||
 	    !S_ISREG(st.st_mode))
 		return;
+	list_hosts(dir, name, hosts);
 	if (l->table == NULL) {
 		json_write_begin_object(&l->json);
 		json_put_str(&l->json, "name", name);
 		json_put_str(&l->json, "for", user);
+		json_put_str(&l->json, "hosts", hosts);
 		json_put_int64(
 		    &l->json, "storedAt", (int64_t)st.st_mtim.tv_sec * 1000);
 		json_write_end_object(&l->json);
@@ -248,9 +383,15 @@ list_one(struct listing *l, int dir, const char *name, const char *user)
 	    pw != NULL            ? pw->pw_name
 		: user[0] == '\0' ? "everybody"
 				  : user);
+	table_add(l->table,
+	    strcmp(hosts, "*") == 0 ? "any"
+		: hosts[0] == '\0'  ? "none"
+				    : hosts);
 	table_add(l->table, when);
 	table_add(l->table,
-	    (st.st_mode & 077) == 0 ? "" : "refused: others may read it");
+	    (st.st_mode & 077) != 0 ? "refused: others may read it"
+		: hosts[0] == '\0' ? "refused: say secret hosts NAME --for-host"
+				   : "");
 }
 
 /* Takes the directory. */
@@ -282,7 +423,7 @@ list_dir(struct listing *l, int fd, const char *user, bool deeper)
 static enum ctl_exit
 secret_list(const struct ctl *ctl, const struct place *p)
 {
-	static const char *const titles[] = { "NAME", "FOR", "STORED",
+	static const char *const titles[] = { "NAME", "FOR", "HOSTS", "STORED",
 		"~NOTE" };
 	struct listing l = { .table = NULL };
 	struct buf out;
@@ -292,7 +433,7 @@ secret_list(const struct ctl *ctl, const struct place *p)
 		return failed("the directory", p->dir);
 	buf_init(&out, SIZE_MAX);
 	if (ctl->opt[OPT_JSON] == NULL)
-		l.table = table_new(titles, 4);
+		l.table = table_new(titles, 5);
 	json_writer_init(&l.json, &out);
 	json_write_begin_array(&l.json);
 	if (dir != -1)
@@ -318,8 +459,10 @@ cmd_secret(struct ctl *ctl)
 	bool list = strcmp(verb, "list") == 0;
 	struct place p;
 
-	if (!list && strcmp(verb, "add") != 0 && strcmp(verb, "remove") != 0) {
-		ctl_error("secret: \"%s\" is not add, list or remove", verb);
+	if (!list && strcmp(verb, "add") != 0 && strcmp(verb, "hosts") != 0 &&
+	    strcmp(verb, "remove") != 0) {
+		ctl_error(
+		    "secret: \"%s\" is not add, hosts, list or remove", verb);
 		return CTL_USAGE;
 	}
 	if (list != (name == NULL)) {
@@ -338,6 +481,8 @@ cmd_secret(struct ctl *ctl)
 		return CTL_USAGE;
 	if (list)
 		return secret_list(ctl, &p);
-	return strcmp(verb, "add") == 0 ? secret_add(&p, name)
+	if (strcmp(verb, "hosts") == 0)
+		return secret_set_hosts(ctl, &p, name);
+	return strcmp(verb, "add") == 0 ? secret_add(ctl, &p, name)
 					: secret_remove(&p, name);
 }

@@ -155,6 +155,29 @@ list(struct ctl *ctl)
 }
 
 static enum ctl_exit
+share_session(struct ctl *ctl, const char *id, bool shared)
+{
+	struct ctl_answer a;
+	struct ipc_params p;
+	enum ctl_exit rc;
+
+	ipc_params_init(&p, MSG_SESSION_SHARE);
+	ipc_set_str(&p, F_SESSION_ID, id);
+	ipc_set_bool(&p, F_SHARED, shared);
+	rc = ctl_call(ctl, &p, CLOSE_MS, &a);
+	if (rc != CTL_OK)
+		return rc;
+	if (ctl->opt[OPT_JSON] != NULL)
+		ctl_print_json(a.root);
+	else
+		printf("%s %s\n", id,
+		    shared ? "shared with all clients of its user"
+			   : "not shared any more");
+	ctl_answer_free(&a);
+	return CTL_OK;
+}
+
+static enum ctl_exit
 close_session(struct ctl *ctl, const char *id)
 {
 	struct ctl_answer a;
@@ -179,23 +202,27 @@ close_session(struct ctl *ctl, const char *id)
 enum ctl_exit
 cmd_sessions(struct ctl *ctl)
 {
-	static const char *const words[] = { "list", "close", NULL };
+	static const char *const words[] = { "list", "close", "share",
+		"unshare", NULL };
+	int word =
+	    ctl->nargs == 0 ? 0 : command_word("sessions", ctl->args[0], words);
 
-	switch (ctl->nargs == 0
-		? 0
-		: command_word("sessions", ctl->args[0], words)) {
-	case 0:
+	if (word == 0) {
 		if (ctl->nargs < 2)
 			return list(ctl);
 		ctl_error("list takes no more words");
 		return CTL_USAGE;
-	case 1:
-		if (ctl->nargs == 2)
-			return close_session(ctl, ctl->args[1]);
-		ctl_error("which session shall be closed?");
+	}
+	if (word < 0)
+		return CTL_USAGE;
+	if (ctl->nargs != 2) {
+		ctl_error("which session shall be %s?",
+		    word == 1       ? "closed"
+			: word == 2 ? "shared"
+				    : "unshared");
 		ctl_hint("browsertaskctl sessions lists them");
 		return CTL_USAGE;
-	default:
-		return CTL_USAGE;
 	}
+	return word == 1 ? close_session(ctl, ctl->args[1])
+			 : share_session(ctl, ctl->args[1], word == 2);
 }

@@ -180,7 +180,7 @@ cmd_submit(struct ctl *ctl)
 		ipc_set_str(
 		    &p, F_TEMPLATE_VERSION, ctl->opt[OPT_TEMPLATE_VERSION]);
 	/* In mode sync the answer comes when the run has ended. */
-	rc = ctl_call(ctl, &p, -1, &a);
+	rc = ctl_call(ctl, &p, CLIENT_WHILE_ALIVE, &a);
 	if (rc == CTL_OK) {
 		rc = tell_submitted(ctl, a.root);
 		ctl_answer_free(&a);

@@ -53,6 +53,7 @@ void doctor_service(struct doctor *);
 void doctor_protections(struct doctor *);
 void doctor_programs(struct doctor *);
 void doctor_config(struct doctor *);
+void doctor_shares(struct doctor *);
 void doctor_browser(struct doctor *);
 void doctor_kernel(struct doctor *);
 void doctor_namespaces(struct doctor *);

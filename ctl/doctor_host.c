@@ -129,6 +129,15 @@ has_filters(const struct doctor *d)
 	return true;
 }
 
+static int
+count(struct json_val browser, const char *key)
+{
+	int64_t n = 0;
+
+	json_get_int64(json_obj_get(browser, key), &n);
+	return (int)n;
+}
+
 /* The browser's own sandbox needs them, whoever started the service. */
 static void
 check_sandbox(struct doctor *d)
@@ -149,7 +158,10 @@ check_sandbox(struct doctor *d)
 		return;
 	if (confined)
 		doctor_say(d, DOCTOR_OK, "sandbox", NULL,
-		    "seen active in the service's last run%s",
+		    "seen active in the service's last run: renderers %d, "
+		    "GPU processes %d, others %d%s",
+		    count(browser, "renderers"), count(browser, "gpus"),
+		    count(browser, "utilities"),
 		    has_filters(d) ? "" : ", but for a filter of system calls");
 	else
 		doctor_say(d, DOCTOR_FAIL, "sandbox",

@@ -107,3 +107,39 @@ doctor_config(struct doctor *d)
 	    "mend that line; browsertaskd -n checks the file", "%s",
 	    error != 0 ? strerror(error) : text);
 }
+
+/* What the service allows one user, and what this one has of it. */
+void
+doctor_shares(struct doctor *d)
+{
+	struct json_val shares = json_obj_get(d->profile.root, "shares");
+	const struct setting_info *row, *most_row = NULL;
+	int64_t used, limit, most_used = 0, most_limit = 1;
+
+	for (size_t i = 0; (row = settings_row(i)) != NULL; i++) {
+		struct json_val share = json_obj_get(shares, row->name);
+
+		if (!json_get_int64(json_obj_get(share, "used"), &used) ||
+		    !json_get_int64(json_obj_get(share, "limit"), &limit) ||
+		    limit < 1)
+			continue;
+		if (most_row != NULL &&
+		    (double)used / (double)limit <=
+			(double)most_used / (double)most_limit)
+			continue;
+		most_row = row;
+		most_used = used;
+		most_limit = limit;
+	}
+	if (most_row == NULL && json_is_object(shares))
+		doctor_say(
+		    d, DOCTOR_OK, "user limits", NULL, "none for this user");
+	else if (most_row != NULL)
+		doctor_say(d,
+		    most_used > most_limit / 10 * 9 ? DOCTOR_WARN : DOCTOR_OK,
+		    "user limits",
+		    "end what is not needed, or have the setting raised",
+		    "nearest is %s: %lld of %lld %s", most_row->name,
+		    (long long)most_used, (long long)most_limit,
+		    most_row->unit);
+}

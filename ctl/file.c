@@ -2,6 +2,7 @@
  * Files that people name on the command line. Runs in browsertaskctl.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,13 +34,43 @@ file_failed(struct file *f, const char *path)
 	return false;
 }
 
-/* A device or pipe is written to as it is. */
+/*
+ * A device or pipe is written to as it is, and so is what /dev/stdout and its
+ * like lead to. Any other link may be somebody else's.
+ */
 static bool
 is_special(const char *path)
 {
 	struct stat st;
 
-	return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+	if (lstat(path, &st) == -1)
+		return false;
+	if (S_ISLNK(st.st_mode))
+		return strncmp(path, "/dev/std", strlen("/dev/std")) == 0 ||
+		    strncmp(path, "/dev/fd/", strlen("/dev/fd/")) == 0;
+	return !S_ISREG(st.st_mode);
+}
+
+/*
+ * A new file beside the one it will replace, readable by its owner only: what
+ * lies there under any name is neither followed nor written to.
+ */
+static FILE *
+part_open(char *path)
+{
+	int fd = mkostemp(path, O_CLOEXEC), error;
+	FILE *stream;
+
+	if (fd == -1)
+		return NULL;
+	stream = fdopen(fd, "w");
+	if (stream != NULL)
+		return stream;
+	error = errno;
+	close(fd);
+	unlink(path);
+	errno = error;
+	return NULL;
 }
 
 bool
@@ -56,11 +87,11 @@ file_open(struct file *f, const char *path)
 		f->stream = fopen(path, "w");
 		return f->stream != NULL || file_failed(f, path);
 	}
-	if (asprintf(&f->part, "%s.part", path) == -1) {
+	if (asprintf(&f->part, "%s.XXXXXX", path) == -1) {
 		f->part = NULL;
 		return file_failed(f, path);
 	}
-	f->stream = fopen(f->part, "w");
+	f->stream = part_open(f->part);
 	return f->stream != NULL || file_failed(f, path);
 }
 

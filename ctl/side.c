@@ -354,7 +354,7 @@ ask(struct side *s, enum msg_id request)
 	if (late != NULL)
 		event_add(late, &patience);
 	ipc_params_init(&p, request);
-	rc = ctl_call(s->ctl, &p, -1, &a);
+	rc = ctl_call(s->ctl, &p, CLIENT_WHILE_ALIVE, &a);
 	if (rc == CTL_OK)
 		ctl_answer_free(&a);
 	if (late != NULL)

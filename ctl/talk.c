@@ -242,6 +242,22 @@ tell_bad_request(const char *reason)
 	return CTL_USAGE;
 }
 
+/* What to do about a request that was sent, and not answered. */
+static const char *
+unanswered_hint(enum msg_id msg, enum client_status status)
+{
+	if (msg == MSG_RUN_SUBMIT)
+		return "the run may have been taken: browsertaskctl runs lists "
+		       "it once the service answers; with --key the same may "
+		       "be submitted twice";
+	if (msg == MSG_PROFILE_GET)
+		return starting_hint;
+	if (status == CLIENT_TIMEOUT)
+		return "the service hangs, or the machine has too much to do: "
+		       "try again; browsertaskctl doctor looks for more";
+	return "browsertaskctl status tells whether the service is there";
+}
+
 enum ctl_exit
 ctl_call(struct ctl *ctl, const struct ipc_params *p, int timeout_ms,
     struct ctl_answer *ret_answer)
@@ -265,11 +281,7 @@ ctl_call(struct ctl *ctl, const struct ipc_params *p, int timeout_ms,
 	if (status != CLIENT_OK && status != CLIENT_ERROR) {
 		ctl_error("%s: %s", msg_row(p->msg)->name,
 		    client_reason(ctl->client));
-		ctl_hint("%s",
-		    p->msg == MSG_PROFILE_GET
-			? starting_hint
-			: "browsertaskctl status tells whether the service is "
-			  "there");
+		ctl_hint("%s", unanswered_hint(p->msg, status));
 		return CTL_NO_SERVICE;
 	}
 	if (!json_parse((const uint8_t *)a.bytes.json, a.bytes.len, NULL,

@@ -159,7 +159,7 @@ watch_once(struct watch *w, enum ctl_exit *ret_rc)
 	if (*ret_rc == CTL_OK && !w->ended && !w->interrupted) {
 		watch_draw(w);
 		w->waiting = true;
-		status = client_wait(w->ctl->client, -1);
+		status = client_wait(w->ctl->client, CLIENT_WHILE_ALIVE);
 		w->waiting = false;
 	}
 	client_on_note(w->ctl->client, NULL, NULL);
@@ -185,14 +185,15 @@ watch_pause(void)
 
 /* The service went away: it may be restarting, and the run is durable. */
 static bool
-reconnect(struct watch *w)
+reconnect(struct watch *w, bool silent)
 {
 	int64_t until = clock_mono_ms() + RETRY_FOR_MS;
 	char reason[CLIENT_REASON_MAX];
 
 	client_free(&w->ctl->client);
 	progress_erase(&w->progress);
-	fprintf(stderr, "the service went away, waiting for it to return\n");
+	fprintf(stderr, "the service %s, waiting for it to return\n",
+	    silent ? "does not answer" : "went away");
 	while (clock_mono_ms() < until) {
 		if (client_connect("browsertaskctl", w->ctl->opt[OPT_SOCKET],
 			&w->ctl->client, reason) == CLIENT_OK)
@@ -220,7 +221,7 @@ watch_loop(struct watch *w)
 		if (rc == CTL_REFUSED || rc == CTL_USAGE)
 			return rc;
 		if (status != CLIENT_STOPPED || rc == CTL_NO_SERVICE)
-			if (!reconnect(w))
+			if (!reconnect(w, status == CLIENT_TIMEOUT))
 				return CTL_NO_SERVICE;
 	}
 	return CTL_OK;

@@ -52,6 +52,8 @@ cells_add_spare(struct cells *t)
 	c->owner = t;
 	c->listener = -1;
 	LIST_INIT(&c->conns);
+	known_init(&c->named);
+	known_init(&c->was_public);
 	c->on_accept = event_new(t->egress->base, -1, 0, on_accept, c);
 	if (c->on_accept == NULL) {
 		free(c);
@@ -176,17 +178,26 @@ cells_close_conns(struct cells *t)
 		cell_close_conns(c);
 }
 
+/* Those to that host; NULL: all. */
+static void
+cell_rejudge(struct cell *c, const struct host *h)
+{
+	struct conn *conn, *next;
+
+	for (conn = LIST_FIRST(&c->conns); conn != NULL; conn = next) {
+		next = conn_next(conn);
+		if (h == NULL || conn_is_to(conn, h))
+			conn_rejudge(conn);
+	}
+}
+
 void
 cells_rejudge(struct cells *t)
 {
-	struct conn *conn, *next;
 	struct cell *c;
 
 	LIST_FOREACH(c, &t->list, link)
-		for (conn = LIST_FIRST(&c->conns); conn != NULL; conn = next) {
-			next = conn_next(conn);
-			conn_rejudge(conn);
-		}
+		cell_rejudge(c, NULL);
 }
 
 static void
@@ -198,6 +209,7 @@ cell_release(struct cell *c)
 	memset(&c->sums, 0, sizeof(c->sums));
 	domain_list_free(&c->allowed);
 	domain_list_free(&c->forbidden);
+	domain_list_free(&c->kept);
 	reports_free(&c->reports);
 }
 
@@ -216,6 +228,9 @@ cell_free(struct cell *c)
 	cell_deafen(c);
 	cell_close_conns(c);
 	cell_release(c);
+	c->named_run[0] = '\0';
+	known_clear(&c->named);
+	known_clear(&c->was_public);
 	LIST_REMOVE(c, link);
 	c->magic = 0;
 	LIST_INSERT_HEAD(&c->owner->spare, c, link);
@@ -252,7 +267,7 @@ static bool
 cell_take(struct cell *c, const struct cells_binding *b,
     char ret_why[DOMAINS_WHY_BYTES])
 {
-	struct domain_list *allowed = NULL, *forbidden = NULL;
+	struct domain_list *allowed = NULL, *forbidden = NULL, *kept = NULL;
 	struct reports *reports = reports_new();
 
 	strlcpy(ret_why, "no memory", DOMAINS_WHY_BYTES);
@@ -260,9 +275,11 @@ cell_take(struct cell *c, const struct cells_binding *b,
 	    !domain_list_parse(
 		b->allowed, strlen(b->allowed), &allowed, ret_why) ||
 	    !domain_list_parse(
-		b->forbidden, strlen(b->forbidden), &forbidden, ret_why)) {
+		b->forbidden, strlen(b->forbidden), &forbidden, ret_why) ||
+	    !domain_list_parse(b->kept, strlen(b->kept), &kept, ret_why)) {
 		reports_free(&reports);
 		domain_list_free(&allowed);
+		domain_list_free(&forbidden);
 		return false;
 	}
 	cell_release(c);
@@ -271,10 +288,30 @@ cell_take(struct cell *c, const struct cells_binding *b,
 	c->local = b->local;
 	c->allowed = allowed;
 	c->forbidden = forbidden;
+	c->kept = kept;
+	if (strcmp(c->named_run, b->run_id) != 0)
+		known_clear(&c->named);
 	c->reports = reports;
 	c->max_connections = b->max_connections;
 	c->max_bytes = b->max_bytes;
 	return true;
+}
+
+void
+cells_name(
+    struct cells *t, uint32_t cell_id, const char *run_id, const char *hosts)
+{
+	struct cell *c = cells_need(t, cell_id);
+
+	/* What a run may do is settled once. */
+	if (c == NULL || (c->bound && strcmp(c->run_id, run_id) == 0))
+		return;
+	if (strcmp(c->named_run, run_id) != 0) {
+		strlcpy(c->named_run, run_id, sizeof(c->named_run));
+		known_clear(&c->named);
+	}
+	if (!known_add_lines(&c->named, hosts))
+		log_err("%s: no room for the hosts that it names", run_id);
 }
 
 bool
@@ -325,12 +362,33 @@ cells_unbind(struct cells *t, uint32_t cell_id, const char *run_id,
 }
 
 void
-cell_judge(const struct cell *c, struct judge *ret_judge)
+cell_saw_public(struct cell *c, const struct host *h)
+{
+	struct judge judge;
+
+	cell_judge(c, h, &judge);
+	if (h->kind != HOST_NAME || judge.was_public)
+		return;
+	/*
+	 * A connection of before would serve whoever the name is now; without
+	 * room for it all names count as public.
+	 */
+	cell_rejudge(c, known_add(&c->was_public, h) ? h : NULL);
+}
+
+void
+cell_judge(const struct cell *c, const struct host *h, struct judge *ret_judge)
 {
 	const struct egress *e = c->owner->egress;
 
 	ASSERT(c->bound);
 	ret_judge->local = c->local;
+	ret_judge->named = known_has(&c->named, h);
+	/* A set without room for more names holds them all. */
+	ret_judge->was_public = h->kind == HOST_NAME &&
+	    (c->was_public.lines.failed || known_has(&c->was_public, h));
+	ret_judge->service_local = e->local;
+	ret_judge->run_kept = c->kept;
 	ret_judge->service_forbidden = e->forbidden;
 	ret_judge->service_allowed = e->allowed;
 	ret_judge->run_forbidden = c->forbidden;

@@ -19,6 +19,7 @@ struct cells_binding {
 	const char *run_id;
 	bool local; /* trust */
 	const char *allowed, *forbidden;
+	const char *kept; /* what its client keeps all of its runs to */
 	int64_t max_connections;
 	int64_t max_bytes;
 };
@@ -39,6 +40,12 @@ void cells_rejudge(struct cells *);
 void cells_listen(struct cells *, uint32_t cell_id, int fd);
 /* The cell is no more. */
 void cells_gone(struct cells *, uint32_t cell_id);
+/*
+ * Hosts that the inputs of a run name, one a line: said before the run is bound,
+ * in as many calls as it takes.
+ */
+void cells_name(
+    struct cells *, uint32_t cell_id, const char *run_id, const char *hosts);
 /*
  * From now on its connections are this run's; those of another run are closed.
  * The same run again changes nothing: what a run may do is settled once.

@@ -8,6 +8,7 @@
 
 #include "egressd/cells.h"
 #include "egressd/judge.h"
+#include "egressd/known.h"
 #include "model/egress.h"
 
 #define CELL_MAGIC 0x65676365U
@@ -31,11 +32,16 @@ struct cell {
 	bool bound;
 	char run_id[IPC_ID_MAX + 1];
 	bool local;
-	struct domain_list *allowed, *forbidden;
+	struct domain_list *allowed, *forbidden, *kept;
 	int64_t max_connections, max_bytes;
 	struct cells_sums sums;
 	bool used_up; /* all bytes that it may */
 	struct reports *reports;
+	/* Of the run that is bound, or is going to be. */
+	char named_run[IPC_ID_MAX + 1];
+	struct known named;
+	/* Names that might be private here, but were public: for good. */
+	struct known was_public;
 };
 
 struct cells {
@@ -47,8 +53,11 @@ struct cells {
 	LIST_HEAD(, cell) spare; /* a listener is handed over once */
 };
 
-/* The rules for its connections now. */
-void cell_judge(const struct cell *, struct judge *ret_judge);
+/* The rules for its connections to that host now. */
+void
+cell_judge(const struct cell *, const struct host *, struct judge *ret_judge);
+/* The name has a public address: none near this machine is its own any more. */
+void cell_saw_public(struct cell *, const struct host *);
 /*
  * Sets aside so many descriptors more. No cell gets more than is left for all
  * others: false when it would.

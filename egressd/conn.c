@@ -51,6 +51,13 @@ conn_next(const struct conn *c)
 }
 
 bool
+conn_is_to(const struct conn *c, const struct host *h)
+{
+	return c->socks.host.kind == h->kind &&
+	    strcmp(c->socks.host.name, h->name) == 0;
+}
+
+bool
 conn_send(const struct conn *c, const void *bytes, size_t len)
 {
 	return send(c->fd, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT) ==

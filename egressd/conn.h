@@ -17,5 +17,7 @@ void conn_rejudge(struct conn *);
 void conn_drop(struct conn *);
 /* The next one of the same cell, or NULL. */
 struct conn *conn_next(const struct conn *);
+/* Whether that name is its host. */
+bool conn_is_to(const struct conn *, const struct host *);
 
 #endif

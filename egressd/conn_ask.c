@@ -49,7 +49,7 @@ conn_may(const struct conn *c, char ret_rule[JUDGE_RULE_BYTES])
 	const struct host *h = &c->socks.host;
 	struct judge judge;
 
-	cell_judge(c->cell, &judge);
+	cell_judge(c->cell, h, &judge);
 	return judge_host(&judge, h, c->socks.port, ret_rule) &&
 	    judge_address(&judge, h, &c->target, c->socks.port, ret_rule);
 }
@@ -242,7 +242,7 @@ conn_judge(struct conn *c, const struct domain_address *a)
 	char rule[JUDGE_RULE_BYTES];
 	struct judge judge;
 
-	cell_judge(c->cell, &judge);
+	cell_judge(c->cell, &c->socks.host, &judge);
 	if (own_listens(e->own, a, c->socks.port))
 		strlcpy(rule, "own listener", sizeof(rule));
 	else if (judge_address(
@@ -267,6 +267,10 @@ conn_on_addresses(void *arg, const struct domain_address *addresses, size_t n,
 
 	if (last)
 		c->lookup = NULL;
+	for (size_t i = 0; i < n; i++)
+		if (address_class_allowed(
+			address_classify(&addresses[i]), false))
+			cell_saw_public(c->cell, &c->socks.host);
 	for (size_t i = 0; i < n; i++)
 		conn_judge(c, &addresses[i]);
 	if (!last)
@@ -330,7 +334,7 @@ conn_ask(struct conn *c)
 	c->nfds += DIAL_FDS;
 	c->active = true;
 	c->cell->nactive++;
-	cell_judge(c->cell, &judge);
+	cell_judge(c->cell, &c->socks.host, &judge);
 	if (judge_host(&judge, &c->socks.host, c->socks.port, rule))
 		conn_find(c);
 	else

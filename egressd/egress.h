@@ -30,7 +30,8 @@ struct egress {
 	struct cells *cells;
 	struct link *link;         /* with supervisord, NULL: none now */
 	struct launchlink *launch; /* with the launcher */
-	struct domain_list *allowed, *forbidden; /* settings; never NULL */
+	/* Settings; never NULL. */
+	struct domain_list *allowed, *forbidden, *local;
 	int names[2];   /* copies of resolv.conf and hosts; -1: the files */
 	size_t fds;     /* held by connections */
 	size_t fds_max; /* as the limit of descriptors allows */

@@ -13,14 +13,21 @@
 #define JUDGE_RULE_BYTES 320
 
 struct judge {
-	bool local; /* trust of the run */
+	bool local;      /* trust of the run */
+	bool named;      /* the run's inputs name the host */
+	bool was_public; /* the name had a public address before */
 	/* Borrowed, never NULL; an empty list of what is allowed allows all. */
 	const struct domain_list *service_forbidden;
 	const struct domain_list *run_forbidden;
 	const struct domain_list *service_allowed;
 	const struct domain_list *run_allowed;
+	const struct domain_list *run_kept; /* by its client, to these */
+	/* Where local runs may reach private addresses; empty: nowhere. */
+	const struct domain_list *service_local;
 };
 
+/* Whether web pages may use the port: browsers refuse the same ones. */
+bool judge_port_safe(uint16_t port);
 /*
  * False when the host is refused whatever its addresses are, with the rule that
  * says so.

@@ -22,12 +22,28 @@ struct launchlink {
 	struct event *readable;
 };
 
+/* One of these fits where the question was; if not, the launcher is stopped. */
+static void
+answer(const struct egress *e)
+{
+	struct launch_msg m;
+	int error;
+
+	launch_msg_init(&m, LAUNCH_PONG, 0);
+	error = launch_send(e->launch->fd, LAUNCH_FROM_EGRESSD, &m, NULL);
+	if (error != 0 && error != EPIPE)
+		log_warn("launcher: PONG: %s", strerror(error));
+}
+
 static void
 take(struct egress *e, const struct launch_msg *m, const int *fds)
 {
 	int fd = fds[0];
 
 	switch (m->type) {
+	case LAUNCH_PING:
+		answer(e);
+		return;
 	case LAUNCH_SETTING:
 		setup_setting(e, m->u.setting.name, m->u.setting.value);
 		return;

@@ -35,6 +35,7 @@ link_bind(struct link *l, const struct ipc_params *p)
 		.local = strcmp(ipc_str(p, F_TRUST), "local") == 0,
 		.allowed = ipc_str(p, F_ALLOWED),
 		.forbidden = ipc_str(p, F_FORBIDDEN),
+		.kept = ipc_str(p, F_KEPT),
 		.max_connections = ipc_int(p, F_MAX_CONNECTIONS, 0),
 		.max_bytes = ipc_int(p, F_MAX_BYTES, 0),
 	};
@@ -52,6 +53,13 @@ link_bind(struct link *l, const struct ipc_params *p)
 	if (!good)
 		ipc_set_str(&answer, F_MESSAGE, why);
 	link_send(l, &answer);
+}
+
+static void
+link_names(struct link *l, const struct ipc_params *p)
+{
+	cells_name(l->egress->cells, (uint32_t)ipc_int(p, F_CELL_ID, 0),
+	    ipc_str(p, F_RUN_ID), ipc_str(p, F_HOSTS));
 }
 
 static void
@@ -82,6 +90,8 @@ on_msg(struct chan *chan, const struct ipc_msg *m, void *ctx)
 		link_bind(l, &m->params);
 	else if (m->params.msg == MSG_E_UNBIND)
 		link_unbind(l, &m->params);
+	else if (m->params.msg == MSG_E_NAMES)
+		link_names(l, &m->params);
 }
 
 static void

@@ -22,6 +22,8 @@ egressd_libegressd_a_SOURCES = \
 	egressd/host.h \
 	egressd/judge.c \
 	egressd/judge.h \
+	egressd/known.c \
+	egressd/known.h \
 	egressd/launchlink.c \
 	egressd/launchlink.h \
 	egressd/link.c \

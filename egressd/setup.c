@@ -52,6 +52,12 @@ take_forbidden(struct egress *e, const char *value)
 }
 
 static bool
+take_local(struct egress *e, const char *value)
+{
+	return take_list(e, &e->local, value);
+}
+
+static bool
 take_resolver(struct egress *e, const char *value)
 {
 	char servers[SETTINGS_VALUE_BYTES];
@@ -130,6 +136,7 @@ setup_setting(struct egress *e, const char *name, const char *value)
 	} rows[] = {
 		{ "allowedDomains", take_allowed },
 		{ "forbiddenDomains", take_forbidden },
+		{ "localDomains", take_local },
 		{ "resolver", take_resolver },
 		{ "upstreamProxy", take_upstream },
 		{ "debug", take_debug },
@@ -155,7 +162,8 @@ setup_open(struct egress *e)
 	char none[DOMAINS_WHY_BYTES];
 
 	if (!domain_list_parse("", 0, &e->allowed, none) ||
-	    !domain_list_parse("", 0, &e->forbidden, none)) {
+	    !domain_list_parse("", 0, &e->forbidden, none) ||
+	    !domain_list_parse("", 0, &e->local, none)) {
 		log_err("%s", none);
 		return false;
 	}
@@ -184,4 +192,5 @@ setup_close(struct egress *e)
 	fd_close(&e->names[1]);
 	domain_list_free(&e->allowed);
 	domain_list_free(&e->forbidden);
+	domain_list_free(&e->local);
 }

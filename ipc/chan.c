@@ -136,6 +136,27 @@ chan_kicked(evutil_socket_t fd, short what, void *arg)
 	chan_leave(c);
 }
 
+bool
+chan_measure(struct chan *c)
+{
+	if (c->ops.on_growth == NULL || c->in.cap == c->told_bytes)
+		return true;
+	c->told_bytes = c->in.cap;
+	if (c->ops.on_growth(c, c->in.cap, c->ctx))
+		return true;
+	chan_finish(c);
+	return false;
+}
+
+bool
+chan_partial_seq(const struct chan *c, uint32_t *ret_seq)
+{
+	MAGIC_CHECK(c, CHAN_MAGIC);
+	return c->tp == &chan_stream && c->in.len > FRAME_HEAD &&
+	    ipc_peek_seq(
+		c->in.data + FRAME_HEAD, c->in.len - FRAME_HEAD, ret_seq);
+}
+
 void
 chan_resume_later(struct chan *c)
 {

@@ -37,6 +37,12 @@ struct chan_ops {
 	/* The queue had reached half its limit and is below a quarter again.
 	 * May be NULL. */
 	void (*on_drained)(struct chan *, void *ctx);
+	/*
+	 * What came of messages that are not complete holds so many bytes of
+	 * memory now. False ends the connection once its queue is written. May
+	 * be NULL.
+	 */
+	bool (*on_growth)(struct chan *, size_t bytes, void *ctx);
 };
 
 struct chan_peer {
@@ -77,6 +83,8 @@ void chan_set_admin(struct chan *, bool);
 void chan_set_ctx(struct chan *, void *ctx);
 void chan_set_queue_limit(struct chan *, size_t bytes);
 const struct chan_peer *chan_peer(const struct chan *);
+/* The number of the request that has come in part, if as much of it has. */
+bool chan_partial_seq(const struct chan *, uint32_t *ret_seq);
 /* Bytes queued that the kernel has not taken yet. */
 size_t chan_queue_bytes(const struct chan *);
 /* Back-pressure: while held, nothing is read and no message delivered. */

@@ -54,8 +54,9 @@ struct chan {
 	void *ctx;
 	struct chan_peer peer;
 	size_t queue_limit;
-	struct buf out; /* one message being encoded */
-	struct buf in;  /* what is being delivered; outlives the transport */
+	size_t told_bytes; /* of in, to on_growth */
+	struct buf out;    /* one message being encoded */
+	struct buf in;     /* what is being delivered; outlives the transport */
 	uint32_t last_seq;
 	unsigned depth; /* event callbacks on the stack */
 	bool closed;    /* on_closed was called, or nobody wants it */
@@ -79,6 +80,8 @@ void chan_deliver(struct chan *, uint8_t *bytes, size_t len);
 void chan_break(struct chan *, const char *reason);
 /* Writing failed: what the peer sent before is still to be read. */
 void chan_mute(struct chan *);
+/* The memory of c->in has changed; false: the connection ends. */
+bool chan_measure(struct chan *);
 /* Asks for tp->resume when the loop has looked at the others. */
 void chan_resume_later(struct chan *);
 /* Bytes have left the queue. */

@@ -105,6 +105,8 @@ stream_resume_some(struct transport *t)
 		at += FRAME_HEAD + len;
 	}
 	stream_discard(c, at);
+	if (!c->closed)
+		(void)chan_measure(c);
 	if (more)
 		chan_resume_later(c);
 	return !more;
@@ -132,6 +134,8 @@ stream_room(struct chan *c, size_t *ret_len)
 		chan_break(c, "no memory for a frame");
 		return NULL;
 	}
+	if (!chan_measure(c))
+		return NULL;
 	len = c->in.cap - c->in.len - 1;
 	if (len > c->in.max - c->in.len)
 		len = c->in.max - c->in.len;

@@ -324,6 +324,21 @@ terminate(struct ipc_msg *m, uint8_t *bytes)
 	}
 }
 
+bool
+ipc_peek_seq(const uint8_t *bytes, size_t len, uint32_t *ret_seq)
+{
+	struct mp_reader r;
+	uint32_t n;
+	uint64_t form, seq;
+
+	mp_reader_init(&r, bytes, len);
+	if (!mp_get_array(&r, &n) || n != 4 || !mp_get_uint(&r, &form) ||
+	    form != IPC_REQUEST || !mp_get_uint(&r, &seq) || seq > UINT32_MAX)
+		return false;
+	*ret_seq = (uint32_t)seq;
+	return true;
+}
+
 enum ipc_verdict
 ipc_decode(const struct ipc_gate *gate, uint8_t *bytes, size_t len,
     struct ipc_msg *ret_msg, char reason[IPC_REASON_MAX])

@@ -14,7 +14,7 @@
 
 /* Raised when a message changes in a way that an older peer mistakes. */
 #define IPC_PROTO_CLIENT 1
-#define IPC_PROTO_WORKER 2
+#define IPC_PROTO_WORKER 3
 
 #define IPC_ID_MAX       64   /* ids, names of programs, templates and steps */
 #define IPC_SMALL_BYTES  4096 /* messages without documents */
@@ -198,6 +198,8 @@ enum ipc_verdict {
 
 #define IPC_REASON_MAX 160
 
+/* The number of a request of which the beginning has come. */
+bool ipc_peek_seq(const uint8_t *bytes, size_t len, uint32_t *ret_seq);
 /*
  * Decodes one message within the gate. bytes[len] must be writable: strings
  * are terminated in place. Writes why into reason unless IPC_OK. Total: any

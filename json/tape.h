@@ -137,6 +137,8 @@ const char *json_str_borrow(struct json_val, size_t *ret_len);
  * has a NUL inside, or does not fit with its terminator.
  */
 bool json_str_copy(struct json_val, char *dst, size_t size);
+/* The same, but what does not fit is cut behind the last whole character. */
+bool json_str_cut(struct json_val, char *dst, size_t size);
 /* Decodes into memory the caller frees, NUL-terminated; NULL on failure. */
 char *json_str_dup(struct json_val, size_t *ret_len);
 /* Appends the decoded string; false if no string or the buf failed. */

@@ -299,6 +299,25 @@ json_str_copy(struct json_val v, char *dst, size_t size)
 	return json_text_copy(text_of(v, t), token_aux(t), dst, size);
 }
 
+bool
+json_str_cut(struct json_val v, char *dst, size_t size)
+{
+	size_t len = 0;
+	char *text = json_str_dup(v, &len);
+	bool good = text != NULL && memchr(text, '\0', len) == NULL && size > 0;
+
+	if (good) {
+		if (len >= size)
+			for (len = size - 1;
+			     len > 0 && ((uint8_t)text[len] & 0xc0) == 0x80;)
+				len--;
+		memcpy(dst, text, len);
+		dst[len] = '\0';
+	}
+	free(text);
+	return good;
+}
+
 char *
 json_str_dup(struct json_val v, size_t *ret_len)
 {

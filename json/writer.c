@@ -289,9 +289,10 @@ json_write_val(struct json_writer *w, struct json_val v)
 	uint32_t end;
 
 	ASSERT(!json_is_missing(v));
-	if (w->indent == 0 && !v.doc->repaired) {
-		if (json_raw(v, &raw, &len))
-			json_write_raw(w, raw, len);
+	/* Browsers spell every letter beyond ASCII as six characters. */
+	if (w->indent == 0 && !v.doc->repaired && json_raw(v, &raw, &len) &&
+	    memmem(raw, len, "\\u", 2) == NULL) {
+		json_write_raw(w, raw, len);
 		return;
 	}
 	end = tape_skip(v.doc->tape, v.at);

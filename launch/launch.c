@@ -81,9 +81,11 @@ static const struct launch_row {
 	    check_setting },
 	[LAUNCH_PROTECTION] = { "PROTECTION", LINK(LAUNCH_TO_SUPERVISORD), 0,
 	    check_protection },
-	[LAUNCH_PING] = { "PING", LINK(LAUNCH_TO_SUPERVISORD), 0,
+	[LAUNCH_PING] = { "PING",
+	    LINK(LAUNCH_TO_SUPERVISORD) | LINK(LAUNCH_TO_EGRESSD), 0,
 	    check_no_cell },
-	[LAUNCH_PONG] = { "PONG", LINK(LAUNCH_FROM_SUPERVISORD), 0,
+	[LAUNCH_PONG] = { "PONG",
+	    LINK(LAUNCH_FROM_SUPERVISORD) | LINK(LAUNCH_FROM_EGRESSD), 0,
 	    check_no_cell },
 	[LAUNCH_WORKER] = { "WORKER", LINK(LAUNCH_FROM_SUPERVISORD), 0,
 	    check_worker },
@@ -346,7 +348,8 @@ launch_valid(const struct launch_msg *m, enum launch_link link)
 bool
 launch_sandbox_is_tight(const struct launch_sandbox *r, bool filters)
 {
-	return r->renderers > 0 && (r->seccomp_mode == 2 || !filters) &&
+	return r->renderers > 0 &&
+	    ((r->seccomp_mode == 2 && r->others_mode == 2) || !filters) &&
 	    r->ns_depth >= LAUNCH_NS_DEPTH && r->no_new_privs == 1;
 }
 
@@ -363,6 +366,7 @@ launch_msg_init(struct launch_msg *m, enum launch_type type, uint32_t cell_id)
 int
 launch_type_fds(enum launch_type type)
 {
+	ASSERT(type > 0 && type < LAUNCH__MAX);
 	return launch_rows[type].nfds;
 }
 
@@ -404,13 +408,6 @@ launch_recv(int sock, enum launch_link link, struct launch_msg *ret_msg,
 	for (int i = 0; ret_fds != NULL && i < LAUNCH_MAX_FDS; i++)
 		ret_fds[i] = i < nfds ? fds[i] : -1;
 	return 0;
-}
-
-int
-launch_fd_count(enum launch_type type)
-{
-	ASSERT(type > 0 && type < LAUNCH__MAX);
-	return launch_rows[type].nfds;
 }
 
 const char *

@@ -3,67 +3,13 @@
  * supervisord and the launcher and between the launcher and a cell.
  *
  * One packet is one struct launch_msg of fixed size, with descriptors passed
- * by SCM_RIGHTS where the table below says so. Both ends are built together
+ * by SCM_RIGHTS where launch_rows[] says so. Both ends are built together
  * and run on one machine, so fields are in host order. The protocol is strict:
  * whatever is not exactly right means that the link is broken, and the
  * receiver closes it.
  *
- *   link                      type            descriptors
- *   supervisord -> launcher   SPAWN           -
- *                             KILL            -
- *                             CHECK           -
- *                             SERVING         -
- *                             UNNEEDED        -
- *                             PONG            -
- *                             WORKER          -
- *                             KILL_WORKER     -
- *                             FORGET          -
- *                             KNOWN           -
- *                             PURGE           -
- *                             SECRET          sealed memfd
- *                             SECRET_DROP     -
- *                             SECRET_REF      -
- *                             SECRET_GIVE     -
- *                             INSPECT         connection of a client
- *                             NAME            -
- *                             ADOPTED         -
- *   launcher -> supervisord   SETTING         -
- *                             PROTECTION      -
- *                             ADOPT           worker IPC socket, log pipe
- *                             SECRET_KEPT     -
- *                             ADOPT_END       -
- *                             RESTART         -
- *                             PING            -
- *                             READY           worker IPC socket, log pipe
- *                             SANDBOX         -
- *                             BROWSER_EXITED  -
- *                             WORKER_READY    worker IPC socket
- *                             WORKER_EXITED   -
- *                             LIMIT           -
- *                             SECRET_MISSING  -
- *                             USAGE           -
- *                             REAPED          -
- *                             EGRESS          socket towards egressd
- *                             EGRESS_DOWN     -
- *                             INSPECTED       -
- *   launcher -> cell          START           -
- *                             CHECK           -
- *                             WORKER_START    worker's end of its IPC socket
- *                             KILL_WORKER     -
- *                             SECRET_FEED     sealed memfd
- *   cell -> launcher          UP              -
- *                             FAILED          -
- *                             SANDBOX         -
- *                             BROWSER_EXITED  -
- *                             WORKER_EXITED   -
- *                             LIMIT           -
- *                             USAGE           -
- *                             LISTENER        listening TCP socket
- *   launcher -> egressd       SETTING         -
- *                             EGRESS_LINK     socket towards supervisord
- *                             EGRESS_LISTENER listening TCP socket
- *                             EGRESS_GONE     -
- *                             EGRESS_NAMES    copies of resolv.conf and hosts
+ * launch_rows[] also says who sends what to whom; browsertask-launch(7) says
+ * what each message is.
  *
  * To every SPAWN belongs exactly one REAPED, sent when nothing of the cell is
  * left. READY comes before it unless the start failed. cell_id is chosen by
@@ -102,7 +48,8 @@
  * is one at a time.
  *
  * PROTECTION tells what the launcher found of one protection, after each start
- * of supervisord, once for each. PING asks supervisord for a PONG.
+ * of supervisord, once for each. PING asks supervisord or egressd for a
+ * PONG; one that does not answer for long is killed.
  *
  * When supervisord ends and was not to, cells that are up live on. The next one
  * is told of each by ADOPT, with what was last known of it and the descriptors
@@ -113,7 +60,7 @@
  * many ADOPT there were, none at a first start, and whether what an earlier
  * INSPECT has begun goes on; before these three comes PROTECTION only.
  * supervisord answers each ADOPT with ADOPTED or KILL within LAUNCH_ADOPT_MS of
- * its start, else the cell is killed. Before its last start, after which all is
+ * its start, or twice hangMs, else the cell is killed. Before its last start, after which all is
  * given up when it ends as soon as those before, the cells are ended: there is
  * no ADOPT, and no run that was running goes on or is begun again. NAME says for
  * which run the worker of a cell now works, since that was not known at its
@@ -142,7 +89,7 @@
 #define LAUNCH_EXIT_RESTART  75
 
 #define LAUNCH_MAGIC         0x6274736bU
-#define LAUNCH_VERSION       6U
+#define LAUNCH_VERSION       7U
 #define LAUNCH_MAX_FDS       2
 #define LAUNCH_PROFILE_BYTES 64
 #define LAUNCH_PATH_BYTES    128
@@ -153,9 +100,9 @@
 #define LAUNCH_WORKER_SLOTS  24
 #define LAUNCH_BROWSER_SLOTS 32
 #define LAUNCH_SETTLE_MS     5000
-#define LAUNCH_SECRETS_MAX   256 /* runs whose secrets are kept at a time */
-#define LAUNCH_SECRETS_TOLD  64  /* of those, in one SECRET_KEPT */
-#define LAUNCH_ADOPT_MS      10000
+#define LAUNCH_SECRETS_MAX   256   /* runs whose secrets are kept at a time */
+#define LAUNCH_SECRETS_TOLD  64    /* of those, in one SECRET_KEPT */
+#define LAUNCH_ADOPT_MS      10000 /* at least, and twice hangMs */
 
 /*
  * Order of the descriptors of READY and ADOPT; WORKER_READY has the first only.
@@ -223,6 +170,7 @@ enum launch_link {
 	LAUNCH_TO_CELL,
 	LAUNCH_FROM_CELL,
 	LAUNCH_TO_EGRESSD,
+	LAUNCH_FROM_EGRESSD,
 	LAUNCH_LINK__MAX
 };
 
@@ -291,7 +239,7 @@ struct launch_ready {
 /*
  * What the cell read in its /proc: number of renderers and the weakest value
  * of each protection over all of them (all zero when there is no renderer).
- * Renderers that are still starting are given LAUNCH_SETTLE_MS to confine
+ * Children that are still starting are given LAUNCH_SETTLE_MS to confine
  * themselves before the cell answers.
  */
 struct launch_sandbox {
@@ -299,7 +247,10 @@ struct launch_sandbox {
 	uint8_t seccomp_mode; /* 2 is a filter */
 	uint8_t ns_depth;     /* PID namespaces below the cell's own */
 	uint8_t no_new_privs;
-	uint8_t pad[3];
+	/* Of its other children, which have no namespaces of their own. */
+	uint8_t gpus;        /* GPU processes */
+	uint8_t utilities;   /* all that are none of the above, nor zygotes */
+	uint8_t others_mode; /* weakest seccomp_mode of these; 2: of none */
 };
 
 /* Chromium's zygote has a PID namespace, and each renderer one below it. */
@@ -468,7 +419,8 @@ void launch_msg_init(struct launch_msg *, enum launch_type, uint32_t cell_id);
 /*
  * Whether there are renderers and all are confined: no new privileges, a PID
  * namespace of the browser's own below the cell's and, unless the kernel has
- * none and that is waived, a filter of system calls.
+ * none and that is waived, a filter of system calls, which all other children
+ * have, too.
  */
 bool launch_sandbox_is_tight(const struct launch_sandbox *, bool filters);
 /*
@@ -491,8 +443,6 @@ int launch_type_fds(enum launch_type);
  */
 int launch_recv(int sock, enum launch_link, struct launch_msg *ret_msg,
     int ret_fds[LAUNCH_MAX_FDS]);
-/* Number of descriptors that a type carries. */
-int launch_fd_count(enum launch_type);
 const char *launch_type_name(enum launch_type);
 const char *launch_cause_name(enum launch_cause);
 

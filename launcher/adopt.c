@@ -140,14 +140,15 @@ cell_offer(struct cell *c, int64_t now_ms)
 }
 
 uint32_t
-cells_offer(struct cells *t)
+cells_offer(struct cells *t, int64_t adopt_ms)
 {
-	const struct timeval limit = { LAUNCH_ADOPT_MS / 1000,
-		LAUNCH_ADOPT_MS % 1000 * 1000 };
+	const struct timeval limit = { adopt_ms / 1000,
+		adopt_ms % 1000 * 1000 };
 	int64_t now_ms = clock_mono_ms();
 	uint32_t n = 0;
 	struct cell *c;
 
+	t->adopt_ms = adopt_ms;
 	LIST_FOREACH(c, &t->list, link)
 		if (c->hold == CELL_LEFT && !c->orphan)
 			n += cell_offer(c, now_ms);
@@ -177,9 +178,9 @@ cells_on_adopt(evutil_socket_t fd, short what, void *arg)
 	LIST_FOREACH(c, &t->list, link) {
 		if (c->hold != CELL_OFFERED)
 			continue;
-		log_err("%s%scell %u: not taken within %d s: killed",
+		log_err("%s%scell %u: not taken within %lld s: killed",
 		    c->spawn.name, c->spawn.name[0] == '\0' ? "" : ": ",
-		    (unsigned int)c->id, LAUNCH_ADOPT_MS / 1000);
+		    (unsigned int)c->id, (long long)t->adopt_ms / 1000);
 		c->hold = CELL_OWNED;
 		cell_kill(c);
 	}

@@ -51,9 +51,9 @@ void cells_leave(struct cells *);
 size_t cells_dying(const struct cells *);
 /*
  * Offers those that are left to the next supervisord, and kills what it has not
- * taken within LAUNCH_ADOPT_MS. Returns how many were offered.
+ * taken within adopt_ms. Returns how many were offered.
  */
-uint32_t cells_offer(struct cells *);
+uint32_t cells_offer(struct cells *, int64_t adopt_ms);
 /* For the program that follows this one; and what one before has left. */
 void cells_carry(const struct cells *, struct carry *);
 /* 0 or an errno value. */

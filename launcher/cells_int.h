@@ -62,6 +62,7 @@ struct cells {
 	struct kept *kept;
 	struct event *on_groups;
 	struct event *on_adopt; /* what was offered had its time */
+	int64_t adopt_ms;       /* which is that long */
 	LIST_HEAD(, cell) list;
 	size_t count;
 };

@@ -29,6 +29,8 @@ compartment_clone_flags(const struct compartment *c)
 		flags |= CLONE_NEWIPC;
 	if (!c->shares_uts)
 		flags |= CLONE_NEWUTS;
+	if (c->own_cgroups)
+		flags |= CLONE_NEWCGROUP;
 	if (c->user_namespace)
 		flags |= CLONE_NEWUSER;
 	return flags;
@@ -110,13 +112,14 @@ mount_proc(const struct compartment *c)
 static int
 mount_tmp(const struct compartment *c)
 {
-	return root_put_tmpfs("tmp", c->memory_bytes, "mode=1777", 0);
+	return root_put_tmpfs("tmp", c->memory_bytes, "mode=1777", MS_NOEXEC);
 }
 
 static int
 mount_shm(const struct compartment *c)
 {
-	return root_put_tmpfs("dev/shm", c->memory_bytes, "mode=1777", 0);
+	return root_put_tmpfs(
+	    "dev/shm", c->memory_bytes, "mode=1777", MS_NOEXEC);
 }
 
 static int
@@ -206,11 +209,19 @@ enter_root(const struct compartment *c)
 static int
 hide(const struct compartment *c)
 {
+	/* What helps to find one's way in the kernel, or names the machine. */
+	static const char *const always[] = { "/usr/src", "/proc/config.gz",
+		"/proc/interrupts", "/proc/iomem", "/proc/ioports",
+		"/proc/kallsyms", "/proc/key-users", "/proc/keys",
+		"/proc/modules" };
 	int error = 0;
 
 	for (size_t i = 0;
 	     i < sizeof(c->hidden) / sizeof(c->hidden[0]) && error == 0; i++)
 		error = root_hide(c->hidden[i]);
+	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]) && error == 0;
+	     i++)
+		error = root_hide(always[i]);
 	return error;
 }
 

@@ -17,6 +17,7 @@ struct compartment {
 	gid_t gid;
 	gid_t proc_gid;              /* sees all processes; system mode only */
 	bool shares_ipc, shares_uts; /* has none of its own */
+	bool own_cgroups;            /* sees no group above the service's */
 	bool browser;                /* there will be one: it gets a way out */
 	bool fresh_profile;          /* one that lives and ends in here */
 	uid_t profile_uid;           /* its owner */

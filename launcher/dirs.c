@@ -18,6 +18,8 @@
 #include "launcher/lock.h"
 
 #define GIVE_DEPTH_MAX 8
+/* After it the refused launcher names the directory; adapters look for it. */
+#define ELSEWHERE "its sockets are in "
 
 /* mkdir -p; the last part gets mode, its parents 0755. */
 static int
@@ -48,11 +50,44 @@ say(int exit_code, const char *what, const char *path, const char *advice)
 	return exit_code;
 }
 
+/*
+ * Where the owner of the lock has its sockets, as its lock file says; empty
+ * where that is not known, or is where this launcher would have its own.
+ */
+static void
+read_place(int fd, const char *run, char ret_text[PATH_MAX + 32])
+{
+	char place[PATH_MAX], own[PATH_MAX];
+	ssize_t n = pread(fd, place, sizeof(place) - 1, 0);
+
+	ret_text[0] = '\0';
+	place[n > 0 ? n : 0] = '\0';
+	for (const char *p = place; *p != '\0'; p++)
+		if (*p < ' ' || *p == 127)
+			return;
+	if (place[0] == '/' &&
+	    (realpath(run, own) == NULL || strcmp(place, own) != 0))
+		snprintf(ret_text, PATH_MAX + 32, "; " ELSEWHERE "%s", place);
+}
+
+/* In the lock file of the state directory. Only a help: no error stops it. */
+static void
+note_place(const struct dirs *d)
+{
+	size_t len = strlen(d->run);
+
+	if (ftruncate(d->lock_fd, 0) == -1 ||
+	    pwrite(d->lock_fd, d->run, len, 0) != (ssize_t)len)
+		log_warn("cannot write to the lock of %s: %s", d->state,
+		    strerror(errno));
+}
+
 /* Takes DIR/lock for the life of the process. */
 static int
-take_lock(int dirfd, const char *path, const char *what, int *ret_fd)
+take_lock(
+    int dirfd, const char *path, const char *what, const char *run, int *ret_fd)
 {
-	char who[LOCK_WHO_BYTES], whole[PATH_MAX + 32];
+	char who[LOCK_WHO_BYTES], whole[PATH_MAX + 32], place[PATH_MAX + 32];
 	int fd, error;
 
 	fd = openat(
@@ -66,11 +101,13 @@ take_lock(int dirfd, const char *path, const char *what, int *ret_fd)
 		*ret_fd = fd;
 		return 0;
 	}
+	read_place(fd, run, place);
 	close(fd);
 	if (error == EWOULDBLOCK) {
 		log_err("another browsertaskd uses %s: stop it, or name "
-			"another one with %s; it is %s",
-		    whole, strcmp(what, "state") == 0 ? "-s" : "-r", who);
+			"another one with %s; it is %s%s",
+		    whole, strcmp(what, "state") == 0 ? "-s" : "-r", who,
+		    place);
 		return EXIT_OTHER_RUNS;
 	}
 	errno = error;
@@ -167,6 +204,30 @@ open_profiles(struct dirs *d)
 	return code;
 }
 
+/*
+ * supervisord, which is not root, must come to it: each directory above lets
+ * everybody pass.
+ */
+static bool
+is_reachable(const char *path)
+{
+	char above[PATH_MAX], *slash;
+	struct stat st;
+
+	strlcpy(above, path, sizeof(above));
+	while ((slash = strrchr(above, '/')) != NULL && slash > above) {
+		*slash = '\0';
+		if (stat(above, &st) == 0 && (st.st_mode & S_IXOTH) == 0) {
+			log_err("the state directory %s cannot be reached by "
+				"the service's own user: %s has mode %04o: "
+				"chmod o+x it, or name another one with -s",
+			    path, above, (unsigned int)st.st_mode & 07777);
+			return false;
+		}
+	}
+	return true;
+}
+
 static int
 open_state(struct dirs *d, const struct options *o)
 {
@@ -182,6 +243,8 @@ open_state(struct dirs *d, const struct options *o)
 	d->state_fd = open(d->state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (d->state_fd == -1 || fstat(d->state_fd, &st) == -1)
 		return say(EXIT_CANNOT_USE, "cannot open", d->state, "");
+	if (o->system && !is_reachable(d->state))
+		return EXIT_CANNOT_USE;
 	if (!o->system && st.st_uid != geteuid()) {
 		log_err("state directory %s belongs to uid %u: name another "
 			"one with -s",
@@ -197,7 +260,8 @@ open_state(struct dirs *d, const struct options *o)
 		    d->state);
 		return EXIT_CANNOT_USE;
 	}
-	code = take_lock(d->state_fd, d->state, "state", &d->lock_fd);
+	code =
+	    take_lock(d->state_fd, d->state, "state", o->run_dir, &d->lock_fd);
 	if (code != 0)
 		return code;
 	if (fchmod(d->state_fd, 0700) == -1)
@@ -239,7 +303,7 @@ open_run(struct dirs *d, const struct options *o)
 		close(fd);
 		return EXIT_CANNOT_USE;
 	}
-	code = take_lock(fd, d->run, "socket", &d->run_lock_fd);
+	code = take_lock(fd, d->run, "socket", o->run_dir, &d->run_lock_fd);
 	close(fd);
 	return code;
 }
@@ -249,7 +313,11 @@ dirs_open(struct dirs *d, const struct options *o)
 {
 	int code = open_state(d, o);
 
-	return code != 0 ? code : open_run(d, o);
+	if (code == 0)
+		code = open_run(d, o);
+	if (code == 0)
+		note_place(d);
+	return code;
 }
 
 static int give_below(int dirfd, uid_t from, uid_t to, int depth);

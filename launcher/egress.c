@@ -23,13 +23,14 @@
 #include "launcher/damping.h"
 #include "launcher/egress.h"
 #include "launcher/names.h"
+#include "launcher/pulse.h"
 #include "launcher/uidblock.h"
 
 #define REST_S 30 /* when it ends too often */
 
 /* The settings that are its matter. */
 static const char *const settings_told[] = { "debug", "resolver",
-	"upstreamProxy", "allowedDomains", "forbiddenDomains" };
+	"upstreamProxy", "allowedDomains", "forbiddenDomains", "localDomains" };
 
 struct egress {
 	struct event_base *base;
@@ -37,6 +38,7 @@ struct egress {
 	const struct options *options;
 	const struct egress_callbacks *cb;
 	struct child child;
+	struct pulse *pulse;
 	struct event *on_due; /* the time of the next start */
 	bool stopping;
 	bool connected; /* supervisord is there to be told */
@@ -51,11 +53,19 @@ process_kill(struct egress *e)
 	child_signal(&e->child, SIGKILL);
 }
 
-/* It has nothing to say: what arrives is an end or a mistake. */
+/* All that it says is that it is alive; else it is an end or a mistake. */
 static void
 on_readable(void *arg)
 {
-	process_kill(arg);
+	struct egress *e = arg;
+	struct launch_msg m;
+	int error;
+
+	error = launch_recv(e->child.sock, LAUNCH_FROM_EGRESSD, &m, NULL);
+	if (error == 0)
+		pulse_answered(e->pulse);
+	else if (error != EAGAIN)
+		process_kill(e);
 }
 
 static void
@@ -88,6 +98,15 @@ egress_send(struct egress *e, const struct launch_msg *m, const int *fd)
 	log_err("egressd: %s: %s", launch_type_name((enum launch_type)m->type),
 	    strerror(error));
 	process_kill(e);
+}
+
+static void
+ask(void *arg)
+{
+	struct launch_msg m;
+
+	launch_msg_init(&m, LAUNCH_PING, 0);
+	egress_send(arg, &m, NULL);
 }
 
 /* From clone to exec; returns only on failure. */
@@ -330,9 +349,11 @@ egress_new(struct event_base *base, const struct spawn_env *env,
 	e->options = options;
 	e->cb = cb;
 	child_init(&e->child, base, "egressd", &ops, e);
+	e->pulse =
+	    pulse_new(base, &e->child, &options->settings.hangMs, ask, e);
 	e->on_due = evtimer_new(base, on_due, e);
-	if (e->on_due == NULL) {
-		free(e);
+	if (e->pulse == NULL || e->on_due == NULL) {
+		egress_free(&e);
 		return NULL;
 	}
 	e->names = names_new(base, tell_names, e);
@@ -350,9 +371,11 @@ egress_free(struct egress **egress)
 	*egress = NULL;
 	if (e == NULL)
 		return;
-	egress_stop(e);
+	e->stopping = true;
 	child_end(&e->child);
-	event_free(e->on_due);
+	pulse_free(&e->pulse);
+	if (e->on_due != NULL)
+		event_free(e->on_due);
 	names_free(&e->names);
 	free(e);
 }

@@ -56,6 +56,8 @@ LAUNCHER_REST = \
 	launcher/profiles.h \
 	launcher/programs.c \
 	launcher/programs.h \
+	launcher/pulse.c \
+	launcher/pulse.h \
 	launcher/protect.c \
 	launcher/protect.h \
 	launcher/reexec.h \
@@ -127,8 +129,14 @@ t_unit_cgroups_test_LDADD = launch/liblaunch.a common/libcommon.a $(BSD_LIBS)
 TESTS += t/unit/cgroups_test
 
 check_PROGRAMS += t/launch/fakesup t/launch/fakework t/launch/hog
-check_PROGRAMS += t/launch/hostile t/launch/bare-headless-shell
+check_PROGRAMS += t/launch/hostile t/launch/bare-headless-shell \
+	t/launch/baregpu-headless-shell
 t_launch_bare_headless_shell_SOURCES = t/launch/bare.c
+t_launch_bare_headless_shell_CPPFLAGS = $(AM_CPPFLAGS) \
+	-DBARE_OFF='"--no-sandbox"'
+t_launch_baregpu_headless_shell_SOURCES = t/launch/bare.c
+t_launch_baregpu_headless_shell_CPPFLAGS = $(AM_CPPFLAGS) \
+	-DBARE_OFF='"--disable-gpu-sandbox"'
 check_PROGRAMS += t/launch/fake-headless-shell
 t_launch_fake_headless_shell_SOURCES = t/launch/fakebrowser.c
 # No browser has them, and a limit on data leaves them no room.

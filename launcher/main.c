@@ -171,6 +171,15 @@ tell_supervisord(void *arg, const struct launch_msg *m)
 	supervise_send(in->supervise, m, NULL);
 }
 
+/* One that hangs is killed first, and what it was offered goes to the next. */
+static int64_t
+adopt_ms(const struct instance *in)
+{
+	int64_t hang_ms = in->options.settings.hangMs;
+
+	return 2 * hang_ms > LAUNCH_ADOPT_MS ? 2 * hang_ms : LAUNCH_ADOPT_MS;
+}
+
 static void
 on_supervisord_started(void *arg)
 {
@@ -180,7 +189,7 @@ on_supervisord_started(void *arg)
 	CRASH_POINT(supervisord_started);
 	protect_tell(&in->protect, in->supervise);
 	launch_msg_init(&end, LAUNCH_ADOPT_END, 0);
-	end.u.adopt_end.count = cells_offer(in->cells);
+	end.u.adopt_end.count = cells_offer(in->cells, adopt_ms(in));
 	end.u.adopt_end.inspected = inspect_runs(in->inspect);
 	end.u.adopt_end.renewal = in->renewal;
 	end.u.adopt_end.last = in->last;
@@ -290,7 +299,7 @@ instance_events(struct instance *in, const struct cells_callbacks *cells,
 	in->supervise = supervise_new(
 	    in->base, &in->env, &in->options, &in->sockets, supervise);
 	in->egress = egress_new(in->base, &in->env, &in->options, egress);
-	in->watchdog = watchdog_new(in->base, in->supervise);
+	in->watchdog = watchdog_new(in->base);
 	in->inspect = inspect_new(in->base, &in->env, instance_inspected, in);
 	if (in->inspect == NULL || in->watchdog == NULL ||
 	    in->on_signal == NULL || in->on_grace == NULL ||

@@ -3,6 +3,7 @@
  * launcher, or in the place of a launcher that it follows.
  */
 #include <errno.h>
+#include <linux/sched.h>
 #include <string.h>
 #include <sys/pidfd.h>
 #include <unistd.h>
@@ -112,5 +113,7 @@ instance_open(struct instance *in, const struct carry *before)
 	in->env.groups = &in->groups;
 	in->env.conf = in->options.conf;
 	in->env.system = in->options.system;
+	in->env.own_cgroups =
+	    spawn_probe_namespace(&in->env, CLONE_NEWCGROUP) == 0;
 	return instance_probe(in);
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/fdio.h"
@@ -199,9 +200,47 @@ options_default_state(struct options *o, int *ret_exit)
 	return true;
 }
 
+/*
+ * Programs that are started with a small environment have no XDG_RUNTIME_DIR;
+ * all of one user have to come to the same place.
+ */
+static bool
+options_own_run_dir(char *ret, size_t size)
+{
+	struct stat st;
+
+	snprintf(ret, size, "/run/user/%u", (unsigned int)geteuid());
+	return lstat(ret, &st) == 0 && S_ISDIR(st.st_mode) &&
+	    st.st_uid == geteuid();
+}
+
+/*
+ * Anybody may have made that directory before; then it is one beside the state,
+ * where nobody else can make any.
+ */
+static int
+options_tmp_run(char *ret, size_t size)
+{
+	struct stat st;
+	const char *base;
+	int n;
+
+	n = snprintf(ret, size, "/tmp/browsertask-%u", (unsigned int)geteuid());
+	if (lstat(ret, &st) == -1 ||
+	    (S_ISDIR(st.st_mode) && st.st_uid == geteuid()))
+		return n;
+	if ((base = env_dir("XDG_STATE_HOME")) != NULL)
+		return snprintf(ret, size, "%s/browsertask-run", base);
+	if ((base = env_dir("HOME")) != NULL)
+		return snprintf(
+		    ret, size, "%s/.local/state/browsertask-run", base);
+	return n;
+}
+
 static bool
 options_default_run(struct options *o, int *ret_exit)
 {
+	char own[64];
 	const char *base;
 	int n;
 
@@ -210,9 +249,10 @@ options_default_run(struct options *o, int *ret_exit)
 		    o->run_dir, PATH_MAX, "%s/browsertask", RUNSTATEDIR);
 	else if ((base = env_dir("XDG_RUNTIME_DIR")) != NULL)
 		n = snprintf(o->run_dir, PATH_MAX, "%s/browsertask", base);
+	else if (options_own_run_dir(own, sizeof(own)))
+		n = snprintf(o->run_dir, PATH_MAX, "%s/browsertask", own);
 	else
-		n = snprintf(o->run_dir, PATH_MAX, "/tmp/browsertask-%u",
-		    (unsigned int)geteuid());
+		n = options_tmp_run(o->run_dir, PATH_MAX);
 	if (n < 0 || n >= PATH_MAX)
 		return options_bad(ret_exit, "socket directory: too long");
 	return true;

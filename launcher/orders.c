@@ -34,12 +34,12 @@ instance_give(struct instance *in, const struct launch_msg *m)
 static int
 instance_add_stored(struct instance *in, const struct launch_secret_ref *ref)
 {
-	off_t size = 0;
-	int fd = -1, error;
+	struct stored stored;
+	int error;
 
-	error = stored_open(&in->options, ref->uid, ref->name, &fd, &size);
-	secrets_add(in->secrets, ref, fd, size, error);
-	fd_close(&fd);
+	error = stored_open(&in->options, ref->uid, ref->name, &stored);
+	secrets_add(in->secrets, ref, &stored, error);
+	stored_close(&stored);
 	return 0;
 }
 
@@ -86,7 +86,7 @@ instance_order(void *arg, const struct launch_msg *m, int fd)
 		return 0;
 	}
 	if (m->type == LAUNCH_PONG) {
-		watchdog_answered(in->watchdog);
+		supervise_answered(in->supervise);
 		return 0;
 	}
 	if (m->type == LAUNCH_RESTART) {

@@ -58,7 +58,10 @@ open_own(const struct options *o, const char *name, int *ret_fd)
 	return EXIT_NO_PROGRAM;
 }
 
-/* Compartments have /usr; any other place of a browser has to be put in. */
+/*
+ * Compartments have /usr, but for most of /usr/local; any other place of a
+ * browser has to be put in.
+ */
 static void
 note_browser_dir(struct programs *p, const char *path)
 {
@@ -66,7 +69,9 @@ note_browser_dir(struct programs *p, const char *path)
 	char *slash;
 
 	p->browser_dir[0] = '\0';
-	if (realpath(path, real) == NULL || strncmp(real, "/usr/", 5) == 0)
+	if (realpath(path, real) == NULL ||
+	    (strncmp(real, "/usr/", 5) == 0 &&
+		strncmp(real, "/usr/local/", 11) != 0))
 		return;
 	slash = strrchr(real, '/');
 	slash[slash == real ? 1 : 0] = '\0';

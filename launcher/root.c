@@ -186,6 +186,29 @@ put_row(const struct root_row *row)
 	return error == ENOENT && (row->flags & NEEDED) == 0 ? 0 : error;
 }
 
+/*
+ * What the machine's administrator has below /usr/local is nobody's business,
+ * but for what programs and browser may be linked with, and fonts.
+ */
+static int
+put_local(void)
+{
+	static const char *const kept[] = { "/usr/local/lib",
+		"/usr/local/lib64", "/usr/local/share/fonts" };
+	int error = 0;
+
+	if (access("usr/local", F_OK) == -1)
+		return 0;
+	if (mount("tmpfs", "usr/local", "tmpfs",
+		MS_NOSUID | MS_NODEV | MS_NOEXEC, TREE_OPTIONS) == -1)
+		return errno;
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]) && error == 0;
+	     i++)
+		if (access(kept[i], F_OK) == 0)
+			error = root_put(kept[i], MOUNT_ATTR_NODEV);
+	return error;
+}
+
 int
 root_put_system(void)
 {
@@ -194,7 +217,7 @@ root_put_system(void)
 	for (size_t i = 0;
 	     i < sizeof(root_rows) / sizeof(root_rows[0]) && error == 0; i++)
 		error = put_row(&root_rows[i]);
-	return error;
+	return error == 0 ? put_local() : error;
 }
 
 int
@@ -232,7 +255,9 @@ root_hide(const char *path)
 	if (path == NULL || lstat(path, &st) == -1)
 		return 0;
 	if (!S_ISDIR(st.st_mode))
-		return bind_path("/dev/null", path, 0);
+		return bind_path("/dev/null", path,
+		    MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+			MOUNT_ATTR_NOEXEC);
 	error = mount("tmpfs", path, "tmpfs",
 	    MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, "mode=0755,size=4k");
 	return error == -1 ? errno : 0;
@@ -241,9 +266,14 @@ root_hide(const char *path)
 int
 root_seal(void)
 {
+	static const char *const places[] = { "/", "/usr/local" };
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
 
-	return mount_setattr(AT_FDCWD, "/", 0, &attr, sizeof(attr)) == -1
-	    ? errno
-	    : 0;
+	/* The second is a mount of its own where the system has it. */
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (mount_setattr(
+			AT_FDCWD, places[i], 0, &attr, sizeof(attr)) == -1 &&
+		    (i == 0 || (errno != EINVAL && errno != ENOENT)))
+			return errno;
+	return 0;
 }

@@ -138,22 +138,29 @@ giving_open(struct secrets *s, const struct ulid *run)
 }
 
 static int
-giving_add(struct secrets *s, const char *name, int fd, off_t size)
+giving_add(struct secrets *s, const char *name, const struct stored *stored)
 {
 	uint8_t head[1 + SECRETNAME_BYTES + 4] = { 0 };
 	size_t len = 1 + strlen(name) + 1;
-	int error;
+	int error = 0;
 
 	memcpy(head + 1, name, len - 1);
-	for (int i = 0; i < 4; i++)
-		head[len++] = (uint8_t)((uint64_t)size >> (8 * i));
-	error = fd_write_all(s->giving.fd, head, len);
-	return error != 0 ? error : copy_bytes(s->giving.fd, fd, size);
+	for (size_t f = 0; error == 0 && f < STORED_FILES; f++) {
+		for (int i = 0; i < 4; i++)
+			head[len++] =
+			    (uint8_t)((uint64_t)stored->size[f] >> (8 * i));
+		error = fd_write_all(s->giving.fd, head, len);
+		if (error == 0)
+			error = copy_bytes(
+			    s->giving.fd, stored->fd[f], stored->size[f]);
+		len = 0;
+	}
+	return error;
 }
 
 void
-secrets_add(struct secrets *s, const struct launch_secret_ref *ref, int fd,
-    off_t size, int error)
+secrets_add(struct secrets *s, const struct launch_secret_ref *ref,
+    const struct stored *stored, int error)
 {
 	if (memcmp(&s->giving.run, &ref->run, sizeof(ref->run)) != 0) {
 		giving_clear(s);
@@ -164,7 +171,7 @@ secrets_add(struct secrets *s, const struct launch_secret_ref *ref, int fd,
 	if (s->giving.missing.name[0] != '\0')
 		return;
 	if (error == 0)
-		error = giving_add(s, ref->name, fd, size);
+		error = giving_add(s, ref->name, stored);
 	if (error == 0)
 		return;
 	s->giving.missing.error = error;

@@ -273,6 +273,7 @@ compartment_fill(const struct spawn_env *env,
 	c->gid = getegid();
 	c->shares_ipc = spawn_waives(env, PROTECTION_IPC_NAMESPACE);
 	c->shares_uts = spawn_waives(env, PROTECTION_UTS_NAMESPACE);
+	c->own_cgroups = env->own_cgroups;
 	c->proc_gid = spawn_uid(env, UID_CELL);
 	/* More than that ends the run; a little is left for it to be seen. */
 	c->profile_bytes = limits->profile + limits->profile / 8;

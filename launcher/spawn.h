@@ -14,9 +14,10 @@ struct spawn_env {
 	struct cgroups *groups; /* of the cells */
 	const char *conf;       /* configuration file; "": none */
 	bool system;
-	uid_t uid_base;  /* system mode: block of uids */
-	int self_pidfd;  /* of the launcher */
-	uint32_t waived; /* bits of protections that are off and waived */
+	bool own_cgroups; /* the system has namespaces of control groups */
+	uid_t uid_base;   /* system mode: block of uids */
+	int self_pidfd;   /* of the launcher */
+	uint32_t waived;  /* bits of protections that are off and waived */
 };
 
 bool spawn_waives(const struct spawn_env *, enum protection);
@@ -39,7 +40,7 @@ void spawn_probe(const struct spawn_env *, struct spawn_probe *ret_probe);
 /* Whether a process in new namespaces can be made: 0, or an errno value. */
 int spawn_probe_namespace(const struct spawn_env *, uint64_t flag);
 
-#define SPAWN_ENVIRONMENT_MAX 8
+#define SPAWN_ENVIRONMENT_MAX 16
 
 /*
  * A short environment, which ends with NULL; the rest of the launcher's is

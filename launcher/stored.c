@@ -54,27 +54,51 @@ judge_dir(int fd)
 	    : EPERM;
 }
 
-/* Takes the directory, which may be -1, ENOENT's. */
+void
+stored_close(struct stored *s)
+{
+	for (size_t i = 0; i < STORED_FILES; i++)
+		fd_close(&s->fd[i]);
+}
+
 static int
-open_in(
-    int dir, const char *name, mode_t forbidden, int *ret_fd, off_t *ret_size)
+open_file(
+    int dir, const char *name, mode_t forbidden, struct stored *s, size_t which)
 {
 	int fd, error;
 
-	if (dir == -1)
-		return errno;
-	error = judge_dir(dir);
-	fd = error != 0
-	    ? -1
-	    : openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd == -1)
+		return errno == ELOOP ? EPERM : errno;
+	error = judge_file(fd, forbidden, &s->size[which]);
 	if (error == 0)
-		error = fd == -1 ? errno : judge_file(fd, forbidden, ret_size);
-	close(dir);
-	if (error == 0)
-		*ret_fd = fd;
+		s->fd[which] = fd;
 	else
 		fd_close(&fd);
-	return error == ELOOP ? EPERM : error;
+	return error;
+}
+
+/* Takes the directory, which may be -1, ENOENT's. */
+static int
+open_in(int dir, const char *name, mode_t forbidden, struct stored *s)
+{
+	char hosts[SECRETNAME_BYTES + sizeof(SECRETNAME_HOSTS)];
+	int error;
+
+	if (dir == -1)
+		return errno;
+	snprintf(hosts, sizeof(hosts), "%s" SECRETNAME_HOSTS, name);
+	error = judge_dir(dir);
+	if (error == 0)
+		error = open_file(dir, name, forbidden, s, STORED_VALUE);
+	if (error == 0) {
+		error = open_file(dir, hosts, forbidden, s, STORED_HOSTS);
+		error = error == ENOENT ? ENOKEY : error;
+	}
+	close(dir);
+	if (error != 0)
+		stored_close(s);
+	return error;
 }
 
 static int
@@ -85,8 +109,7 @@ dir_open(int at, const char *path)
 
 /* Below the directory: NAME is for everybody, UID/NAME for that user. */
 static int
-open_kept(
-    const char *path, uid_t uid, const char *name, int *ret_fd, off_t *ret_size)
+open_kept(const char *path, uid_t uid, const char *name, struct stored *s)
 {
 	char number[16];
 	int dir = dir_open(AT_FDCWD, path), error;
@@ -96,31 +119,31 @@ open_kept(
 	snprintf(number, sizeof(number), "%u", (unsigned)uid);
 	error = judge_dir(dir);
 	if (error == 0)
-		error = open_in(
-		    dir_open(dir, number), name, OTHERS, ret_fd, ret_size);
+		error = open_in(dir_open(dir, number), name, OTHERS, s);
 	if (error != ENOENT) {
 		close(dir);
 		return error;
 	}
-	return open_in(dir, name, OTHERS, ret_fd, ret_size);
+	return open_in(dir, name, OTHERS, s);
 }
 
 int
-stored_open(const struct options *o, uid_t uid, const char *name, int *ret_fd,
-    off_t *ret_size)
+stored_open(
+    const struct options *o, uid_t uid, const char *name, struct stored *ret)
 {
 	const char *credentials = getenv("CREDENTIALS_DIRECTORY");
 	char path[PATH_MAX];
 	int error = ENOENT;
 
+	for (size_t i = 0; i < STORED_FILES; i++)
+		ret->fd[i] = -1;
 	if (o->settings.secretsDir[0] != '\0')
-		error = open_kept(
-		    o->settings.secretsDir, uid, name, ret_fd, ret_size);
+		error = open_kept(o->settings.secretsDir, uid, name, ret);
 	else if (secretname_dir(o->system, SYSCONFDIR, path, sizeof(path)))
-		error = open_kept(path, uid, name, ret_fd, ret_size);
+		error = open_kept(path, uid, name, ret);
 	if (error != ENOENT || credentials == NULL || credentials[0] != '/')
 		return error;
 	/* systemd lets the service's group read what it may read. */
-	return open_in(dir_open(AT_FDCWD, credentials), name,
-	    OTHERS_WRITE | S_IROTH, ret_fd, ret_size);
+	return open_in(
+	    dir_open(AT_FDCWD, credentials), name, OTHERS_WRITE | S_IROTH, ret);
 }

@@ -22,6 +22,7 @@
 #include "launcher/child.h"
 #include "launcher/clone.h"
 #include "launcher/damping.h"
+#include "launcher/pulse.h"
 #include "launcher/supervise.h"
 #include "launcher/uidblock.h"
 
@@ -35,6 +36,7 @@ struct supervise {
 	char assignments[SETTINGS_COUNT]
 			[SETTINGS_NAME_BYTES + SETTINGS_VALUE_BYTES];
 	struct child child;
+	struct pulse *pulse;
 	struct event *on_gap;  /* the time to the next start is over */
 	struct event *on_late; /* it should have ended by now */
 	bool stopping;
@@ -217,8 +219,29 @@ fill_argv(struct supervise *s)
  * What a turn of supervisord's loop frees, the next one takes again, and there
  * is more of it than glibc keeps as it is: it would merge and split it.
  */
-static const char malloc_tunables[] =
-    "glibc.malloc.tcache_count=127:glibc.malloc.tcache_max=2560";
+static char malloc_tunables[] =
+    "GLIBC_TUNABLES=glibc.malloc.tcache_count=127:glibc.malloc.tcache_max=2560";
+
+/*
+ * Of the launcher's, which is that of whoever started it, with all that lies
+ * there, only what is meant for programs of tests.
+ */
+static void
+fill_environment(char *ret_env[SPAWN_ENVIRONMENT_MAX])
+{
+	static const char prefix[] = "BROWSERTASK_TEST_";
+	size_t n = 0;
+
+	spawn_environment(ret_env);
+	while (ret_env[n] != NULL)
+		n++;
+	ret_env[n++] = malloc_tunables;
+	for (char **e = environ; *e != NULL && n + 1 < SPAWN_ENVIRONMENT_MAX;
+	     e++)
+		if (strncmp(*e, prefix, sizeof(prefix) - 1) == 0)
+			ret_env[n++] = *e;
+	ret_env[n] = NULL;
+}
 
 /* From clone to exec; returns only on failure. */
 static int
@@ -226,6 +249,7 @@ become(void *arg, int link)
 {
 	struct supervise *s = arg;
 	uid_t uid = s->env->uid_base + UID_SUPERVISORD;
+	char *environment[SPAWN_ENVIRONMENT_MAX];
 	int fds[6], null, program, error;
 
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -250,9 +274,8 @@ become(void *arg, int link)
 	error = clone_set_fds(fds, 6, s->env->programs->supervisord, &program);
 	if (error != 0)
 		return error;
-	if (setenv("GLIBC_TUNABLES", malloc_tunables, 0) == -1)
-		return errno;
-	return clone_become(program, s->argv, environ);
+	fill_environment(environment);
+	return clone_become(program, s->argv, environment);
 }
 
 static const struct child_ops ops = { become, on_readable, on_end };
@@ -355,6 +378,21 @@ supervise_send(struct supervise *s, const struct launch_msg *m, const int *fds)
 		link_break(s, launch_type_name(m->type), error);
 }
 
+static void
+ask(void *arg)
+{
+	struct launch_msg m;
+
+	launch_msg_init(&m, LAUNCH_PING, 0);
+	supervise_send(arg, &m, NULL);
+}
+
+void
+supervise_answered(struct supervise *s)
+{
+	pulse_answered(s->pulse);
+}
+
 void
 supervise_stop(struct supervise *s)
 {
@@ -390,9 +428,11 @@ supervise_new(struct event_base *base, const struct spawn_env *env,
 	s->sockets = sockets;
 	s->cb = cb;
 	child_init(&s->child, base, "supervisord", &ops, s);
+	s->pulse =
+	    pulse_new(base, &s->child, &options->settings.hangMs, ask, s);
 	s->on_gap = evtimer_new(base, on_gap, s);
 	s->on_late = evtimer_new(base, on_late, s);
-	if (s->on_gap == NULL || s->on_late == NULL)
+	if (s->pulse == NULL || s->on_gap == NULL || s->on_late == NULL)
 		supervise_free(&s);
 	return s;
 }
@@ -406,6 +446,7 @@ supervise_free(struct supervise **supervise)
 	if (s == NULL)
 		return;
 	ASSERT(s->child.pid == 0);
+	pulse_free(&s->pulse);
 	if (s->on_gap != NULL)
 		event_free(s->on_gap);
 	if (s->on_late != NULL)

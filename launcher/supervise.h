@@ -59,6 +59,8 @@ void supervise_restart(struct supervise *);
 void supervise_leaves(struct supervise *);
 /* Asks it to end and never starts it again. */
 void supervise_stop(struct supervise *);
+/* PONG: it is alive. One that is not for too long is killed. */
+void supervise_answered(struct supervise *);
 void supervise_kill(struct supervise *);
 bool supervise_runs(const struct supervise *);
 

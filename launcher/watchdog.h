@@ -1,23 +1,18 @@
-/* watchdog: signs of life to systemd, as long as supervisord gives them. */
+/* watchdog: signs of life to systemd, as long as the launcher's loop runs. */
 #ifndef LAUNCHER_WATCHDOG_H
 #define LAUNCHER_WATCHDOG_H
 
 #include <event2/event.h>
 
-#include "launcher/supervise.h"
-
 struct watchdog;
 
 /*
- * Takes over what systemd asks for in the environment: supervisord is asked
- * twice within that time, and its answer is passed on. Without, nothing is
- * ever asked. NULL when memory ran out.
+ * Takes over what systemd asks for in the environment and gives a sign of life
+ * twice within that time; without, never. NULL when memory ran out.
  */
-struct watchdog *watchdog_new(struct event_base *, struct supervise *);
+struct watchdog *watchdog_new(struct event_base *);
 void watchdog_free(struct watchdog **);
 /* Puts it back into the environment, for the program that follows this one. */
 void watchdog_hand_on(const struct watchdog *);
-/* supervisord has answered. */
-void watchdog_answered(struct watchdog *);
 
 #endif

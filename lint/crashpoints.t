@@ -51,7 +51,7 @@ for my $kind (sort keys %programs) {
 
 	# A name may be the end of a longer one, or of any text.
 	my $text = slurp("$build/$program");
-	is_deeply([ grep { index($text, $_) >= 0 } 'CRASH_AT',
+	is_deeply([ grep { index($text, $_) >= 0 } 'BROWSERTASK_TEST_CRASH',
 		'crashpoint_pass', map { "\0$_\0" } @names ], [],
 		'the program has nothing of them');
 	SKIP: {
@@ -59,7 +59,7 @@ for my $kind (sort keys %programs) {
 		    if !-e "$build/$test";
 		$text = slurp("$build/$test");
 		is_deeply([ grep { index($text, "$_\0") < 0 }
-			'CRASH_AT', @names ], [],
+			'BROWSERTASK_TEST_CRASH', @names ], [],
 			'the build for tests has all of them');
 	}
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "ipc/msg.h"
 #include "mcp/revision.h"
 
 struct call;
@@ -35,10 +36,14 @@ struct adapter {
 	size_t ncalls;
 	struct question_list questions; /* of other requests */
 	size_t nquestions;
-	struct sub_list subs; /* subscriptions */
-	size_t nwatches;      /* of runs, by all of them */
-	size_t nopening;      /* those that were not answered yet */
-	size_t nsubs;         /* that there ever were */
+	struct sub_list subs;       /* subscriptions */
+	size_t nwatches;            /* of runs, by all of them */
+	size_t nopening;            /* those that were not answered yet */
+	size_t nsubs;               /* that there ever were */
+	char label[IPC_ID_MAX + 1]; /* whose sessions it uses; "": not yet */
+	bool public_only; /* no run reaches an address near this machine */
+	char *domains;    /* nor others than these, a JSON array; or NULL */
+	int64_t auto_ms;  /* how long a call of mode auto waits for its run */
 	bool cancel_ends_run; /* a canceled call cancels its run, too */
 	void (*on_settled)(struct adapter *); /* none is left; may be NULL */
 };

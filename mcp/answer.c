@@ -18,6 +18,7 @@ struct answer {
 	struct buf text; /* the document */
 	struct json_writer w;
 	struct json_val artifacts; /* to be linked; may be missing */
+	const struct buf *blocks;  /* the content, an array; NULL: the text */
 	bool is_error;
 	bool text_only; /* no structured content */
 };
@@ -84,6 +85,15 @@ write_text(struct json_writer *w, const void *text, size_t len)
 	json_write_end_object(w);
 }
 
+static void
+answer_write_rest(
+    const struct answer *a, unsigned features, struct json_writer *w)
+{
+	if ((features & REV_STRUCTURED) != 0 && !a->text_only)
+		json_put_raw(w, "structuredContent", a->text.data, a->text.len);
+	json_put_bool(w, "isError", a->is_error);
+}
+
 /*
  * The members of a tool's result. instead: a text to take the place of the
  * document's, or NULL.
@@ -95,6 +105,11 @@ answer_write(const struct answer *a, unsigned features, const char *instead,
 	struct json_iter it;
 
 	json_write_key(w, "content");
+	if (a->blocks != NULL) {
+		json_write_raw(w, a->blocks->data, a->blocks->len);
+		answer_write_rest(a, features, w);
+		return;
+	}
 	json_write_begin_array(w);
 	if (instead != NULL)
 		write_text(w, instead, strlen(instead));
@@ -104,9 +119,7 @@ answer_write(const struct answer *a, unsigned features, const char *instead,
 		for (it = json_iter(a->artifacts); json_iter_next(&it);)
 			write_link(w, it.val);
 	json_write_end_array(w);
-	if ((features & REV_STRUCTURED) != 0 && !a->text_only)
-		json_put_raw(w, "structuredContent", a->text.data, a->text.len);
-	json_put_bool(w, "isError", a->is_error);
+	answer_write_rest(a, features, w);
 }
 
 static bool
@@ -316,47 +329,72 @@ answer_plain(struct call *c, bool good, const char *json, size_t len)
 	answer_with(c, good, json, len, NULL);
 }
 
+/* What to choose one by; the inputs by their names. */
+static void
+write_brief(struct answer *a, struct json_val template)
+{
+	static const char *const members[] = { "id", "version", "description" };
+	struct json_val inputs = json_obj_get(template, "inputs");
+	struct json_val required = json_obj_get(inputs, "required");
+	struct json_iter it;
+	const uint8_t *raw;
+	size_t len;
+
+	json_write_begin_object(&a->w);
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+		json_put_val(
+		    &a->w, members[i], json_obj_get(template, members[i]));
+	if (json_is_array(required))
+		json_put_val(&a->w, "requiredInputs", required);
+	json_write_key(&a->w, "allInputs");
+	json_write_begin_array(&a->w);
+	for (it = json_iter(json_obj_get(inputs, "properties"));
+	     json_iter_next(&it);)
+		if (json_raw(it.key, &raw, &len))
+			json_write_raw(&a->w, raw, len);
+	json_write_end_array(&a->w);
+	json_write_end_object(&a->w);
+}
+
 void
 answer_templates(struct call *c, bool good, const char *json, size_t len)
 {
-	static const char *const outputs[] = { "outputs", NULL };
 	struct json_doc *doc = answer_parse(c, good, json, len);
-	const char *const *but = len > CALL_ANSWER_BYTES ? outputs : nothing;
 	struct json_val templates;
 	struct json_iter it;
 	struct answer a;
+	bool full = false;
 
 	if (doc == NULL)
 		return;
+	json_get_bool(json_obj_get(call_arguments(c), "full"), &full);
 	templates = json_obj_get(json_root(doc), "templates");
-	if (json_len(templates) == 1)
-		but = nothing;
+	full = full || ipc_has(&c->req.params, F_TEMPLATE_ID);
 	answer_begin(&a, c);
 	json_write_key(&a.w, "templates");
 	json_write_begin_array(&a.w);
 	for (it = json_iter(templates); json_iter_next(&it);) {
-		json_write_begin_object(&a.w);
-		answer_members(&a, it.val, but);
-		json_write_end_object(&a.w);
+		if (full)
+			json_write_val(&a.w, it.val);
+		else
+			write_brief(&a, it.val);
 	}
 	json_write_end_array(&a.w);
-	hints_templates(&a.w, templates, but == outputs);
+	hints_templates(&a.w, templates, !full);
 	json_doc_free(&doc);
 	answer_send(&a);
 }
 
-static void
-drop_ignored(struct json_writer *w, struct call *c, struct json_val root)
-{
-	(void)w;
-	(void)root;
-	buf_reset(&c->ignored);
-}
-
 void
-answer_exact(struct call *c, bool good, const char *json, size_t len)
+answer_blocks(struct call *c, struct json_val root, const struct buf *blocks)
 {
-	answer_with(c, good, json, len, drop_ignored);
+	struct answer a;
+
+	buf_reset(&c->ignored);
+	answer_begin(&a, c);
+	a.blocks = blocks;
+	answer_members(&a, root, nothing);
+	answer_send(&a);
 }
 
 static void

@@ -29,13 +29,17 @@ bool answer_write_run(struct json_writer *, const struct revision *,
     struct json_val run, struct json_val artifacts);
 
 /* For tools whose answer is the service's, as link_done_fn. */
-/* Left out of a list that is too long: what its templates answer. */
+/* A list is short unless full is given: the ids and what they are for. */
 void answer_templates(struct call *, bool good, const char *, size_t len);
 void answer_plain(struct call *, bool good, const char *, size_t len);
-/* Without any member of ours. */
-void answer_exact(struct call *, bool good, const char *, size_t len);
 void answer_runs(struct call *, bool good, const char *, size_t len);
 void answer_events(struct call *, bool good, const char *, size_t len);
+
+/*
+ * This document, without any member of ours, and these blocks of content (an
+ * array) in place of its text. Both may be the call's no more: it is freed.
+ */
+void answer_blocks(struct call *, struct json_val, const struct buf *blocks);
 
 /* What their requests need beside the arguments. */
 bool answer_prepare_bounded(struct call *);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mcp/answer.h"
 #include "mcp/args.h"
 
 #define IGNORED_MAX 16
@@ -120,8 +121,11 @@ static bool
 args_one(struct call *c, const struct tool_arg *arg, struct json_val v,
     char ret_why[ARGS_WHY_MAX])
 {
-	const struct msg_field *f = msg_field(msg_row(c->tool->msg), arg->key);
+	const struct msg_field *f;
 
+	if (arg->key == F__MAX)
+		return true;
+	f = msg_field(msg_row(c->tool->msg), arg->key);
 	if (json_is_missing(v) || json_is_null(v))
 		return !arg->required ||
 		    args_bad(ret_why, arg->name, "is required");
@@ -154,6 +158,27 @@ args_note_ignored(struct call *c, struct json_val args)
 			buf_add_str(&c->ignored, ",");
 		buf_add(&c->ignored, raw, len);
 	}
+}
+
+bool
+args_number(struct call *c, const char *name, int64_t min, int64_t max,
+    int64_t absent, int64_t *ret)
+{
+	struct json_val v = json_obj_get(call_arguments(c), name);
+	const struct msg_field f = {
+		.type = FIELD_INT, .min = min, .max = max
+	};
+	char why[ARGS_WHY_MAX];
+	int64_t n = absent;
+
+	if (!json_is_missing(v) && !json_is_null(v) &&
+	    (!json_get_int64(v, &n) || n < min || n > max)) {
+		args_range(&f, name, why);
+		answer_fault(c, ERR_INVALID_PARAMETER, why);
+		return false;
+	}
+	*ret = n;
+	return true;
 }
 
 bool

@@ -17,5 +17,11 @@
  * without its brackets.
  */
 bool args_read(struct call *, char ret_why[ARGS_WHY_MAX]);
+/*
+ * An argument that is not the request's, but of the adapter itself. False: it
+ * is wrong, and the call was answered with that.
+ */
+bool args_number(struct call *, const char *name, int64_t min, int64_t max,
+    int64_t absent, int64_t *ret);
 
 #endif

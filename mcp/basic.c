@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "mcp/label.h"
 #include "mcp/method.h"
 #include "mcp/tasks.h"
 
@@ -11,8 +12,8 @@
 static const char instructions[] =
     "Runs browser tasks as durable runs. list_task_templates says what can be "
     "done and what inputs each template takes; run_task_template starts one. "
-    "Long runs are answered at once with a runId: follow them with "
-    "get_task_run or subscribe_task_run_events. Results that are too long are "
+    "Long runs are answered with a runId before they end: get_task_run with "
+    "waitMs waits for the end. Results that are too long are "
     "shortened and name an artifact: read it with get_artifact. A run goes on "
     "when the client goes away; it ends by itself, by its timeout or by "
     "cancel_task_run. Give an idempotencyKey when you may have to repeat a "
@@ -73,6 +74,7 @@ basic_initialize(struct adapter *a, struct request *q)
 	if (rev == NULL || rev->era != ERA_LEGACY)
 		rev = revision_newest_legacy();
 	a->legacy = rev;
+	label_make(a, json_obj_get(p, "clientInfo"));
 	reply_begin(&q->reply, &t);
 	json_put_str(&t.w, "protocolVersion", rev->name);
 	write_capabilities(rev, &t.w);

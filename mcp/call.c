@@ -7,6 +7,7 @@
 
 #include <event2/event.h>
 
+#include "common/clock.h"
 #include "common/panic.h"
 #include "mcp/answer.h"
 #include "mcp/args.h"
@@ -69,6 +70,7 @@ call_free(struct call **call)
 	buf_clear(&c->options);
 	buf_clear(&c->ignored);
 	buf_clear(&c->run);
+	buf_clear(&c->whole);
 	free(c);
 	adapter_settle(a);
 }
@@ -89,6 +91,7 @@ call_new(struct adapter *a, struct request *q, const struct tool *tool)
 	if (c == NULL)
 		return NULL;
 	c->adapter = a;
+	c->begin_ms = clock_mono_ms();
 	c->tool = tool;
 	c->reply = q->reply;
 	c->msg = q->msg;
@@ -97,6 +100,7 @@ call_new(struct adapter *a, struct request *q, const struct tool *tool)
 	buf_init(&c->options, LIMIT_OPTIONS_BYTES);
 	buf_init(&c->ignored, IGNORED_BYTES);
 	buf_init(&c->run, RUN_BYTES_MAX);
+	buf_init(&c->whole, CALL_WHOLE_BYTES);
 	TAILQ_INSERT_TAIL(&a->calls, c, entry);
 	a->ncalls++;
 	progress_begin(&c->progress, a, c->reply.rev,

@@ -19,6 +19,17 @@
 
 #define CALL_TEXTS_MAX 8
 
+/* What is wanted of an artifact: see artifact.c. */
+struct call_part {
+	char id[IPC_ID_MAX + 1];
+	int64_t item;       /* -1: not given */
+	const char *select; /* NULL: not given */
+	bool chunked;       /* offset or limit was given */
+	bool picture;       /* all of it, to be looked at */
+	int64_t offset, limit;
+	int64_t done; /* bytes that were read of it */
+};
+
 struct call {
 	TAILQ_ENTRY(call) entry;
 	struct adapter *adapter;
@@ -40,11 +51,16 @@ struct call {
 	bool deduplicated, mismatch;
 	bool late;    /* it was waited for long enough */
 	bool as_task; /* the client asks for the end of the run by itself */
+	bool is_auto; /* the caller left it to the service whether to wait */
 	int64_t after_seq;
-	int64_t until_ms; /* monotonic */
-	struct buf run;   /* the Run object */
+	int64_t begin_ms, until_ms; /* monotonic */
+	struct ipc_params get;      /* how to read it at the end */
+	struct buf run;             /* the Run object */
+	struct call_part part;
+	struct buf whole; /* all of an artifact */
 };
 
+#define CALL_WHOLE_BYTES (32u << 20)
 /* About so much text of an answer, whose reader pays for all of it. */
 #define CALL_ANSWER_BYTES 24576
 

@@ -6,9 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "mcp/artifact.h"
 #include "mcp/hints.h"
+#include "model/mime.h"
 
 #define ARTIFACT_HINTS_MAX 3
+#define HINT_WAIT_MS       45000 /* most clients give up after 60 s */
 
 /* Opens an action up to its arguments, which follow. */
 static void
@@ -63,17 +66,56 @@ number(struct json_val v, const char *key)
 	return n;
 }
 
+static bool
+is_false(struct json_val v)
+{
+	bool flag = true;
+
+	return json_get_bool(v, &flag) && !flag;
+}
+
+/* What a run without an error did, by its result where that counts. */
+static void
+say_done(struct json_val run, char *ret, size_t size)
+{
+	struct json_val result = json_obj_get(run, "result");
+	struct json_val summary = json_obj_get(result, "summary");
+	struct json_val progress = json_obj_get(run, "progress");
+	struct json_val warnings = json_obj_get(run, "warnings");
+	char why[256] = "see its warnings";
+	int64_t total = number(summary, "total");
+
+	if (is_false(json_obj_get(result, "success"))) {
+		/* The last one is about the end. */
+		if (!json_str_cut(
+			json_obj_get(json_obj_get(result, "error"), "message"),
+			why, sizeof(why)) &&
+		    json_len(warnings) > 0)
+			json_str_cut(
+			    json_arr_get(warnings, json_len(warnings) - 1), why,
+			    sizeof(why));
+		snprintf(ret, size, "without success: %s", why);
+	} else if (total > 0)
+		snprintf(ret, size,
+		    "%" PRId64 " of %" PRId64 " succeeded, %" PRId64 " failed",
+		    number(summary, "succeeded"), total,
+		    number(summary, "failed"));
+	else
+		snprintf(ret, size, "%" PRId64 " of %" PRId64 " units done",
+		    number(progress, "doneSteps"),
+		    number(progress, "totalSteps"));
+}
+
 static void
 summarize_end(struct json_val run, size_t artifacts, char *ret, size_t size)
 {
 	struct json_val error = json_obj_get(run, "error");
-	struct json_val progress = json_obj_get(run, "progress");
 	int64_t ms = number(json_obj_get(run, "metrics"), "elapsedMs");
-	char status[32] = "ended", message[256] = "", code[64] = "";
+	char status[32] = "ended", message[320] = "", code[64] = "";
 
 	json_str_copy(json_obj_get(run, "status"), status, sizeof(status));
 	if (json_is_object(error)) {
-		json_str_copy(
+		json_str_cut(
 		    json_obj_get(error, "message"), message, sizeof(message));
 		json_str_copy(
 		    json_obj_get(error, "errorCode"), code, sizeof(code));
@@ -81,12 +123,9 @@ summarize_end(struct json_val run, size_t artifacts, char *ret, size_t size)
 		    (double)ms / 1000, message, code);
 		return;
 	}
-	snprintf(ret, size,
-	    "%s in %.1f s: %" PRId64 " of %" PRId64
-	    " units done, %zu artifact%s%s",
-	    status, (double)ms / 1000, number(progress, "doneSteps"),
-	    number(progress, "totalSteps"), artifacts,
-	    artifacts == 1 ? "" : "s",
+	say_done(run, message, sizeof(message));
+	snprintf(ret, size, "%s in %.1f s: %s, %zu artifact%s%s", status,
+	    (double)ms / 1000, message, artifacts, artifacts == 1 ? "" : "s",
 	    json_is_object(
 		json_obj_get(json_obj_get(run, "result"), "truncated"))
 		? "; the result is shortened, all of it is in an artifact"
@@ -117,12 +156,22 @@ summarize(struct json_val run, char *ret, size_t size)
 static void
 hint_active(struct json_writer *w, struct json_val id)
 {
-	action_of(w, "subscribe_task_run_events", "runId", id,
-	    "wait for what happens next");
-	action_of(w, "get_task_run", "runId", id,
-	    "read the result once status is no longer queued or running");
+	action_begin(w, "get_task_run");
+	put_if_there(w, "runId", id);
+	json_put_int64(w, "waitMs", HINT_WAIT_MS);
+	action_end(w, "wait for its end and read its result");
 	action_of(w, "cancel_task_run", "runId", id,
 	    "only if the run is not wanted any more");
+}
+
+/* Pictures and the like come whole. */
+static bool
+mime_is_chunked(struct json_val mime)
+{
+	char text[128] = "";
+
+	json_str_copy(mime, text, sizeof(text));
+	return mime_is_text(text);
 }
 
 static void
@@ -135,7 +184,12 @@ hint_ended(
 	struct json_iter it;
 	size_t n = 0;
 
-	if (json_is_string(session))
+	if (json_str_eq(json_obj_get(result, "loginState"), "needs_code"))
+		action_of(w, "run_task_template", "sessionId", session,
+		    "fill in the code: submit_and_verify with finalUrl as "
+		    "startUrl and codeField's locator");
+	else if (json_is_string(session) &&
+	    !is_false(json_obj_get(result, "success")))
 		action_of(w, "run_task_template", "sessionId", session,
 		    "go on in this session, with its cookies");
 	/* Submissions are answered without a result. */
@@ -150,9 +204,18 @@ hint_ended(
 		if (!json_str_copy(
 			json_obj_get(it.val, "name"), name, sizeof(name)))
 			name[0] = '\0';
-		snprintf(why, sizeof(why), "read %s", name);
-		action_of(w, "get_artifact", "artifactId",
-		    json_obj_get(it.val, "artifactId"), why);
+		snprintf(why, sizeof(why),
+		    json_str_eq(
+			json_obj_get(it.val, "mimeType"), "application/json")
+			? "read %s; item or select reads a part of it"
+			: "read %s",
+		    name);
+		action_begin(w, "get_artifact");
+		put_if_there(
+		    w, "artifactId", json_obj_get(it.val, "artifactId"));
+		if (mime_is_chunked(json_obj_get(it.val, "mimeType")))
+			json_put_int64(w, "limit", ARTIFACT_MODEL_BYTES);
+		action_end(w, why);
 	}
 }
 
@@ -248,15 +311,14 @@ hints_templates(
 	json_write_begin_array(w);
 	if (json_len(templates) > 0) {
 		action_begin(w, "run_task_template");
-		action_end(w,
-		    "give a templateId and inputs that fit its "
-		    "schema; exampleInputs shows some");
+		action_end(
+		    w, "give a templateId and inputs that fit its schema");
 	}
 	if (shortened) {
 		action_begin(w, "list_task_templates");
 		action_end(w,
-		    "give a templateId to see what that template answers, too: "
-		    "outputs were left out here");
+		    "give a templateId to see the schemas of its inputs and "
+		    "result, its limits and exampleInputs");
 	}
 	json_write_end_array(w);
 }

@@ -17,7 +17,7 @@
 #include "common/panic.h"
 #include "ipc/chan.h"
 #include "mcp/fault.h"
-#include "mcp/link.h"
+#include "mcp/link_int.h"
 
 #define DIAL_WAIT_MS 20 /* blocking; then again later */
 #define RETRY_MS     100
@@ -29,32 +29,6 @@
 #define BUSY_MAX     16 /* answers that come as fast as they can */
 #define TRIES_MAX    4  /* what ends the service each time is given up */
 
-enum link_state {
-	LINK_DOWN,
-	LINK_STARTING,
-	LINK_HELLO,
-	LINK_READY
-};
-
-TAILQ_HEAD(link_list, link_req);
-
-struct link {
-	struct event_base *base;
-	const struct link_config *config;
-	enum link_state state;
-	struct chan *chan;
-	struct start *start;
-	struct event *timer; /* to dial again, for hello, or until idle */
-	struct link_list waiting, sent;
-	size_t busy; /* of those sent, without the ones that wait for events */
-	char path[CLIENT_PATH_MAX];
-	uint32_t hello_seq;
-	int64_t since_ms; /* of an outage: when dialing began; 0: none */
-	int64_t grace_ms; /* for how long it may be gone; 0: none was there */
-	bool started;     /* within that outage */
-	bool held;
-};
-
 static void link_pump(struct link *);
 
 static void
@@ -65,8 +39,8 @@ link_arm(struct link *l, int64_t ms)
 	event_add(l->timer, &tv);
 }
 
-static void
-req_done(struct link_req *r, bool good, const char *json, size_t len)
+void
+link_req_done(struct link_req *r, bool good, const char *json, size_t len)
 {
 	r->waits = false;
 	r->seq = 0;
@@ -84,7 +58,7 @@ req_counts(const struct link_req *r)
 }
 
 /* It is not on its way any more. */
-static void
+void
 link_forget_sent(struct link *l, struct link_req *r)
 {
 	TAILQ_REMOVE(&l->sent, r, entry);
@@ -102,11 +76,11 @@ link_refuse_all(struct link *l, const char *json)
 	TAILQ_CONCAT(&all, &l->waiting, entry);
 	while ((r = TAILQ_FIRST(&all)) != NULL) {
 		TAILQ_REMOVE(&all, r, entry);
-		req_done(r, false, json, strlen(json));
+		link_req_done(r, false, json, strlen(json));
 	}
 }
 
-static void
+void
 link_fail_all(struct link *l, const char *why)
 {
 	char json[FAULT_BYTES_MAX];
@@ -116,7 +90,7 @@ link_fail_all(struct link *l, const char *why)
 }
 
 /* The connection is over; what was asked waits again. */
-static void
+void
 link_down(struct link *l)
 {
 	struct link_req *r;
@@ -124,6 +98,7 @@ link_down(struct link *l)
 	chan_free(&l->chan);
 	l->state = LINK_DOWN;
 	event_del(l->timer);
+	event_del(l->overdue);
 	while ((r = TAILQ_LAST(&l->sent, link_list)) != NULL) {
 		link_forget_sent(l, r);
 		TAILQ_INSERT_HEAD(&l->waiting, r, entry);
@@ -144,7 +119,7 @@ link_shed(struct link *l)
 		if (r->tries < TRIES_MAX)
 			continue;
 		TAILQ_REMOVE(&l->waiting, r, entry);
-		req_done(r, false, json, strlen(json));
+		link_req_done(r, false, json, strlen(json));
 	}
 }
 
@@ -202,6 +177,7 @@ link_take_hello(struct link *l, const struct ipc_msg *m)
 	l->since_ms = 0;
 	l->grace_ms = 0;
 	l->started = false;
+	l->why[0] = '\0';
 	event_add(l->timer, &idle);
 	link_pump(l);
 }
@@ -212,6 +188,7 @@ link_on_msg(struct chan *chan, const struct ipc_msg *m, void *ctx)
 	struct link *l = ctx;
 	struct link_req *r;
 
+	l->heard_ms = clock_mono_ms();
 	if (m->form == IPC_NOTE)
 		return;
 	if (l->state == LINK_HELLO) {
@@ -228,9 +205,9 @@ link_on_msg(struct chan *chan, const struct ipc_msg *m, void *ctx)
 	if (TAILQ_EMPTY(&l->sent))
 		link_arm(l, IDLE_MS);
 	if (m->error != NULL)
-		req_done(r, false, m->error, m->error_len);
+		link_req_done(r, false, m->error, m->error_len);
 	else
-		req_done(r, true, m->result, m->result_len);
+		link_req_done(r, true, m->result, m->result_len);
 	link_pump(l);
 }
 
@@ -256,6 +233,8 @@ link_say_hello(struct link *l, int fd)
 	ipc_params_init(&p, MSG_HELLO);
 	ipc_set_int(&p, F_PROTO, IPC_PROTO_CLIENT);
 	ipc_set_str(&p, F_CLIENT, "browsertask-mcp");
+	if (l->config->label[0] != '\0')
+		ipc_set_str(&p, F_LABEL, l->config->label);
 	if (l->config->remote)
 		ipc_set_str(&p, F_TRUST, "remote");
 	if (l->chan == NULL ||
@@ -276,16 +255,21 @@ link_on_started(void *ctx, bool good, const char *why)
 	start_free(&l->start);
 	l->state = LINK_DOWN;
 	/* One that somebody else starts at the same time is as good. */
-	if (!good && strstr(why, START_OTHER) != NULL)
+	if (!good && strstr(why, START_OTHER) != NULL &&
+	    strstr(why, START_ELSEWHERE) == NULL)
 		l->grace_ms = OTHERS_MS;
 	if (good || l->grace_ms == OTHERS_MS) {
 		l->since_ms = clock_mono_ms();
+		strlcpy(l->why, why, sizeof(l->why));
 		link_pump(l);
 	} else {
 		char text[FAULT_TEXT_MAX];
 
 		snprintf(text, sizeof(text),
-		    "no service runs, and one could not be started: %s", why);
+		    "no service runs, and one could not be started: %s%s", why,
+		    strstr(why, START_ELSEWHERE) != NULL
+			? "; start the adapter with -r and that directory"
+			: "");
 		l->started = false;
 		link_fail_all(l, text);
 	}
@@ -308,7 +292,7 @@ static void
 link_dial(struct link *l)
 {
 	char reason[CLIENT_REASON_MAX];
-	char text[CLIENT_REASON_MAX + 256];
+	char text[CLIENT_REASON_MAX + FAULT_TEXT_MAX];
 	int64_t now = clock_mono_ms();
 	int fd, error;
 
@@ -329,10 +313,12 @@ link_dial(struct link *l)
 		return;
 	l->grace_ms = 0;
 	l->started = false;
-	snprintf(text, sizeof(text), "no service answers (%s)%s", reason,
+	snprintf(text, sizeof(text), "no service answers (%s)%s%s%s", reason,
 	    error == EACCES ? ": only its user, root and the group of the "
 			      "setting clientGroup may ask it"
-			    : "");
+			    : "",
+	    l->why[0] == '\0' ? "" : "; the start of one said: ", l->why);
+	l->why[0] = '\0';
 	link_fail_all(l, text);
 }
 
@@ -349,12 +335,13 @@ link_send_one(struct link *l, struct link_req *r)
 		l->busy += req_counts(r);
 		r->tries++;
 		event_del(l->timer);
+		link_await(l, r);
 		return true;
 	case CHAN_INVALID:
 		TAILQ_REMOVE(&l->waiting, r, entry);
 		fault_write(
 		    json, ERR_INVALID_PARAMETER, chan_invalid_reason(l->chan));
-		req_done(r, false, json, strlen(json));
+		link_req_done(r, false, json, strlen(json));
 		return true;
 	case CHAN_FULL:
 	case CHAN_CLOSED:
@@ -387,10 +374,9 @@ link_on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct link *l = arg;
 
-	if (l->state == LINK_HELLO) {
-		link_down(l);
-		link_fail_all(l, "the service does not answer");
-	} else if (l->state == LINK_READY && TAILQ_EMPTY(&l->waiting) &&
+	if (l->state == LINK_HELLO)
+		link_fail_silent(l);
+	else if (l->state == LINK_READY && TAILQ_EMPTY(&l->waiting) &&
 	    TAILQ_EMPTY(&l->sent))
 		link_down(l);
 	else
@@ -409,7 +395,8 @@ link_new(struct event_base *base, const struct link_config *config)
 	TAILQ_INIT(&l->waiting);
 	TAILQ_INIT(&l->sent);
 	l->timer = evtimer_new(base, link_on_timer, l);
-	if (l->timer == NULL)
+	l->overdue = evtimer_new(base, link_on_overdue, l);
+	if (l->timer == NULL || l->overdue == NULL)
 		link_free(&l);
 	return l;
 }
@@ -426,6 +413,8 @@ link_free(struct link **link)
 	chan_free(&l->chan);
 	if (l->timer != NULL)
 		event_free(l->timer);
+	if (l->overdue != NULL)
+		event_free(l->overdue);
 	free(l);
 }
 

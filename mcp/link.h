@@ -1,7 +1,9 @@
 /*
  * link: the adapter's connection to the service. Made when a request needs it
  * and given up when none has for a while; lost ones are made anew and what was
- * asked is asked again, so that a restart of the service is only a delay.
+ * asked is asked again, so that a restart of the service is only a delay. One
+ * that says nothing for too long, though it is there, hangs: what was asked is
+ * answered with that.
  *
  * Only requests that may safely be repeated are sent: questions, cancellations,
  * and submissions with an idempotency key.
@@ -37,11 +39,13 @@ struct link_req {
 	/* Private to the link. */
 	uint32_t seq; /* 0: not sent */
 	unsigned tries;
-	bool waits; /* it is the link's */
+	int64_t sent_ms, due_ms; /* since when, until when it is waited for */
+	bool waits;              /* it is the link's */
 };
 
 struct link_config {
 	const char *socket; /* NULL: the places where a service listens */
+	const char *label;  /* of its sessions, as it is when it connects */
 	bool remote;        /* ask to be trusted as a remote client only */
 	bool may_start;     /* a service of the user's own */
 	struct start_config start;

@@ -19,6 +19,8 @@ mcp_libmcp_a_SOURCES = \
 	mcp/answer.h \
 	mcp/args.c \
 	mcp/args.h \
+	mcp/artifact.c \
+	mcp/artifact.h \
 	mcp/basic.c \
 	mcp/call.c \
 	mcp/call.h \
@@ -26,17 +28,23 @@ mcp_libmcp_a_SOURCES = \
 	mcp/fault.c \
 	mcp/fault.h \
 	mcp/hints.c \
+	mcp/label.c \
+	mcp/label.h \
 	mcp/hints.h \
 	mcp/lines.c \
 	mcp/lines.h \
 	mcp/link.c \
 	mcp/link.h \
+	mcp/link_int.h \
+	mcp/link_silent.c \
 	mcp/method.h \
 	mcp/methods.c \
 	mcp/notice.c \
 	mcp/notice.h \
 	mcp/out.c \
 	mcp/out.h \
+	mcp/pointer.c \
+	mcp/pointer.h \
 	mcp/progress.c \
 	mcp/progress.h \
 	mcp/prompts.c \

@@ -21,6 +21,7 @@
 #include "common/timers.h"
 #include "config.h"
 #include "ipc/msg.h"
+#include "json/writer.h"
 #include "mcp/adapter.h"
 #include "mcp/call.h"
 #include "mcp/lines.h"
@@ -29,17 +30,25 @@
 #include "mcp/out.h"
 #include "mcp/question.h"
 #include "mcp/subs.h"
+#include "model/domains.h"
 
 #define READ_BYTES 8192 /* how many short lines are answered at once */
 #define END_MS     1500 /* for calls on their way when input ends */
 #define HOLD_BYTES (8u << 20)
 #define FREE_BYTES (1u << 20)
 #define TIMERS     512
+#define WAIT_S_MAX 600
+/* Most clients give up a call after 60 s. */
+#define WAIT_MS 45000
 
 enum {
 	OPT_SERVICE = 256,
 	OPT_TRUST,
-	OPT_CANCEL
+	OPT_CANCEL,
+	OPT_PUBLIC_ONLY,
+	OPT_CLIENT,
+	OPT_DOMAINS,
+	OPT_WAIT
 };
 
 struct program {
@@ -53,8 +62,11 @@ struct program {
 
 static const char usage_text[] =
     "usage: browsertask-mcp [-hV] [-n] [-r rundir] [-s socket]\n"
-    "                       [--cancel-ends-run] [--service program]\n"
-    "                       [--trust local|remote] [-- arg...]\n"
+    "                       [--allow-domains list] [--cancel-ends-run]\n"
+    "                       [--client label] [--public-only]\n"
+    "                       [--service program]\n"
+    "                       [--trust local|remote] [--wait seconds]\n"
+    "                       [-- arg...]\n"
     "\n"
     "Gives AI agents the browser tasks of browsertaskd, by the Model Context\n"
     "Protocol over standard input and output. Clients start it; see\n"
@@ -63,9 +75,15 @@ static const char usage_text[] =
     "  -n                 never start a service\n"
     "  -r rundir          the service whose sockets are in this directory\n"
     "  -s socket          the service at this socket; none is started\n"
+    "  --allow-domains list\n"
+    "                     keep all runs to these hosts, commas between\n"
     "  --cancel-ends-run  a call that its client cancels cancels its run\n"
+    "  --client label     use the sessions of this label, not those of the\n"
+    "                     client's name and directory\n"
+    "  --public-only      keep all runs from loopback and private addresses\n"
     "  --service program  browsertaskd, when one has to be started\n"
     "  --trust remote     be trusted no more than a client from the network\n"
+    "  --wait seconds     wait so long for a run of mode auto (45)\n"
     "  -- arg...          arguments of a service that has to be started\n"
     "  -V                 print the version\n"
     "  -h                 print this text\n";
@@ -134,11 +152,11 @@ on_line(void *ctx, const uint8_t *line, size_t len)
 }
 
 static void
-on_long_line(void *ctx)
+on_long_line(void *ctx, const struct lines_cut *cut)
 {
 	struct program *p = ctx;
 
-	method_long_line(&p->adapter);
+	method_long_line(&p->adapter, cut);
 }
 
 /* Answers that are nearly there still come; runs go on in any case. */
@@ -193,12 +211,70 @@ read_trust(struct program *p, const char *value)
 }
 
 static void
+read_label(struct program *p, const char *value)
+{
+	/* The one of all sessions is not for agents. */
+	if (value[0] == '\0' || strcmp(value, "*") == 0 ||
+	    strlcpy(p->adapter.label, value, sizeof(p->adapter.label)) >=
+		sizeof(p->adapter.label))
+		usage_error("--client: a label has 1 to 64 bytes and is not *");
+}
+
+/* "a,b" as ["a","b"], of patterns that the service would not refuse. */
+static void
+read_domains(struct program *p, const char *value)
+{
+	char *lines = strdup(value), *from, *pattern;
+	char why[DOMAINS_WHY_BYTES] = "no memory";
+	struct domain_list *list = NULL;
+	struct json_writer w;
+	struct buf b;
+	size_t len;
+
+	if (*value == '\0')
+		usage_error("--allow-domains names no host");
+	for (from = lines; from != NULL && *from != '\0'; from++)
+		if (*from == ',')
+			*from = '\n';
+	if (lines == NULL ||
+	    !domain_list_parse(lines, strlen(lines), &list, why))
+		usage_error(why);
+	domain_list_free(&list);
+	buf_init(&b, LIMIT_KEEP_BYTES);
+	json_writer_init(&w, &b);
+	json_write_begin_array(&w);
+	for (from = lines; (pattern = strsep(&from, "\n")) != NULL;)
+		json_write_str(&w, pattern);
+	json_write_end_array(&w);
+	if (!json_writer_finish(&w))
+		usage_error("--allow-domains: the list is too long");
+	free(lines);
+	free(p->adapter.domains);
+	p->adapter.domains = (char *)buf_take(&b, &len);
+}
+
+static void
+read_wait(struct program *p, const char *value)
+{
+	const char *wrong = NULL;
+	long long n = strtonum(value, 1, WAIT_S_MAX, &wrong);
+
+	if (wrong != NULL)
+		usage_error("--wait is a number of seconds from 1 to 600");
+	p->adapter.auto_ms = n * 1000;
+}
+
+static void
 read_arguments(struct program *p, int argc, char **argv)
 {
 	static const struct option longs[] = {
 		{ "service", required_argument, NULL, OPT_SERVICE },
 		{ "trust", required_argument, NULL, OPT_TRUST },
+		{ "allow-domains", required_argument, NULL, OPT_DOMAINS },
 		{ "cancel-ends-run", no_argument, NULL, OPT_CANCEL },
+		{ "client", required_argument, NULL, OPT_CLIENT },
+		{ "public-only", no_argument, NULL, OPT_PUBLIC_ONLY },
+		{ "wait", required_argument, NULL, OPT_WAIT },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },
 		{ NULL, 0, NULL, 0 },
@@ -206,6 +282,8 @@ read_arguments(struct program *p, int argc, char **argv)
 	struct link_config *c = &p->config;
 	int opt;
 
+	c->label = p->adapter.label;
+	p->adapter.auto_ms = WAIT_MS;
 	c->may_start = true;
 	c->start.program = SBINDIR "/browsertaskd";
 	while ((opt = getopt_long(argc, argv, "hVnr:s:", longs, NULL)) != -1) {
@@ -225,8 +303,20 @@ read_arguments(struct program *p, int argc, char **argv)
 		case OPT_TRUST:
 			read_trust(p, optarg);
 			break;
+		case OPT_DOMAINS:
+			read_domains(p, optarg);
+			break;
+		case OPT_CLIENT:
+			read_label(p, optarg);
+			break;
+		case OPT_PUBLIC_ONLY:
+			p->adapter.public_only = true;
+			break;
 		case OPT_CANCEL:
 			p->adapter.cancel_ends_run = true;
+			break;
+		case OPT_WAIT:
+			read_wait(p, optarg);
 			break;
 		case 'V':
 			puts("browsertask-mcp " PACKAGE_VERSION);
@@ -327,6 +417,7 @@ free_parts(struct program *p)
 	event_free(p->sigint);
 	event_free(p->sighup);
 	event_base_free(p->adapter.base);
+	free(p->adapter.domains);
 }
 
 int

@@ -6,6 +6,7 @@
 #define MCP_METHOD_H
 
 #include "mcp/adapter.h"
+#include "mcp/lines.h"
 #include "mcp/reply.h"
 #include "mcp/rpc.h"
 
@@ -20,7 +21,7 @@ typedef void method_fn(struct adapter *, struct request *);
 /* One line of the client, its newline not counted; all answers follow. */
 void method_line(struct adapter *, const uint8_t *, size_t len);
 /* A line that was longer than RPC_LINE_BYTES_MAX. */
-void method_long_line(struct adapter *);
+void method_long_line(struct adapter *, const struct lines_cut *);
 
 /* Handlers. */
 method_fn basic_initialize, basic_discover, basic_ping;

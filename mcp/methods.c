@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "mcp/label.h"
 #include "mcp/method.h"
 #include "mcp/out.h"
 
@@ -80,7 +81,8 @@ refuse_version(struct reply *r, struct json_val requested)
 
 /* False: the request was answered with an error. */
 static bool
-find_modern(struct request *q, struct json_val meta, struct json_val version)
+find_modern(struct adapter *a, struct request *q, struct json_val meta,
+    struct json_val version)
 {
 	const struct revision *rev = revision_find(version);
 
@@ -98,6 +100,7 @@ find_modern(struct request *q, struct json_val meta, struct json_val version)
 		return false;
 	}
 	q->reply.rev = rev;
+	label_make(a, json_obj_get(meta, META "clientInfo"));
 	return true;
 }
 
@@ -115,7 +118,7 @@ find_revision(struct adapter *a, struct request *q)
 		return true;
 	if (!json_is_missing(version) ||
 	    json_str_eq(q->msg.method, "server/discover"))
-		return find_modern(q, meta, version);
+		return find_modern(a, q, meta, version);
 	if (a->legacy == NULL) {
 		reply_error(&q->reply, RPC_INVALID_PARAMS,
 		    "initialize first, or name the revision in params._meta: " META
@@ -231,7 +234,10 @@ method_line(struct adapter *a, const uint8_t *line, size_t len)
 }
 
 void
-method_long_line(struct adapter *a)
+method_long_line(struct adapter *a, const struct lines_cut *cut)
 {
-	refuse_line(a, "the line is longer than 8 MiB");
+	struct rpc_msg m;
+
+	rpc_parse_cut(cut->head, cut->head_len, cut->tail, cut->tail_len, &m);
+	take_message(a, &m, NULL);
 }

@@ -213,8 +213,8 @@ get_answer(struct question *n, struct json_val template, const char *inputs)
 	buf_addf(&text,
 	    "Call the tool run_task_template with templateId \"%s\" and inputs "
 	    "%s. Ask for inputs that are missing: list_task_templates has their "
-	    "schema. When the run is not finished in the answer, follow it "
-	    "with subscribe_task_run_events and read it with get_task_run. Then "
+	    "schema. When the run is not finished in the answer, wait for "
+	    "its end with get_task_run and waitMs 45000. Then "
 	    "say what came of it, and name what failed.",
 	    n->id, inputs);
 	reply_begin(&n->reply, &t);

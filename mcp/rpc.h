@@ -15,6 +15,8 @@
 /* Of a line; what goes on to the service has a lower one of its own. */
 #define RPC_DEPTH_MAX    128
 #define RPC_ID_BYTES_MAX 4096
+/* In the error that says that it is too long. */
+#define RPC_ID_ECHOED_MAX (1u << 20)
 
 /* JSON-RPC's codes, and those of the revision 2026-07-28. */
 enum rpc_code {
@@ -57,6 +59,12 @@ struct rpc_msg {
  * from the doc, and of a bad message's id from the line.
  */
 void rpc_parse(const uint8_t *line, size_t len, struct rpc_msg *ret);
+/*
+ * Of a line that was too long: what it begins and ends with. The id is found
+ * where it is the last member, or all before it are plain.
+ */
+void rpc_parse_cut(const uint8_t *head, size_t head_len, const uint8_t *tail,
+    size_t tail_len, struct rpc_msg *ret);
 /* One element of a batch; its text is copied. */
 void rpc_parse_element(struct json_val, struct rpc_msg *ret);
 /* Frees what it owns; the message may be parsed into again. */

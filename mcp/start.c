@@ -21,11 +21,13 @@
 #include "common/fdio.h"
 #include "mcp/start.h"
 
-#define START_TIMEOUT_S 60
+#define START_TIMEOUT_S 45 /* before most clients give up */
 #define ARGS_MAX        64
 #define IDLE_EXIT       "idleExitMs=900000"
 #define LOG_TAIL_BYTES  8192
 #define LOG_LINE_BYTES  1024
+#define ERROR_LINES     3
+#define ERROR_MARK      "<3>"
 #define LOG_BYTES_MAX   (4 << 20)
 #define READY_FD        3
 
@@ -38,20 +40,36 @@ struct start {
 	void *ctx;
 };
 
-/* One line, without the priority. */
+/* Adds a line, without its priority. */
 static void
-start_copy_line(char *line, char ret[LOG_LINE_BYTES])
+start_add_line(char *line, char ret[LOG_LINE_BYTES])
 {
 	line[strcspn(line, "\n")] = '\0';
 	if (line[0] == '<' && strchr(line, '>') != NULL)
 		line = strchr(line, '>') + 1;
-	snprintf(ret, LOG_LINE_BYTES, "%s",
-	    line[0] == '\0' ? "it ended and logged nothing" : line);
+	if (ret[0] != '\0')
+		strlcat(ret, "; ", LOG_LINE_BYTES);
+	strlcat(ret, line, LOG_LINE_BYTES);
+}
+
+/* The last lines that are errors: each but the first often names it. */
+static void
+start_add_errors(char *text, char ret[LOG_LINE_BYTES])
+{
+	char *errors[ERROR_LINES], *line;
+	size_t n = 0;
+
+	for (line = strstr(text, ERROR_MARK); line != NULL;
+	     line = strstr(line + 1, ERROR_MARK))
+		if (line == text || line[-1] == '\n')
+			errors[n++ % ERROR_LINES] = line;
+	for (size_t i = n < ERROR_LINES ? 0 : n - ERROR_LINES; i < n; i++)
+		start_add_line(errors[i % ERROR_LINES], ret);
 }
 
 /*
  * Why it ended: that another one runs, wherever that is said, since the other
- * logs to the same file; else the last line.
+ * logs to the same file; else its errors, or the last line.
  */
 static void
 start_last_words(const struct start *s, char ret[LOG_LINE_BYTES])
@@ -60,6 +78,7 @@ start_last_words(const struct start *s, char ret[LOG_LINE_BYTES])
 	off_t end = lseek(s->log, 0, SEEK_END), from;
 	ssize_t n;
 
+	ret[0] = '\0';
 	from = end - (LOG_TAIL_BYTES - 1);
 	from = from < s->log_from ? s->log_from : from;
 	n = end > from ? pread(s->log, text, (size_t)(end - from), from) : 0;
@@ -68,17 +87,24 @@ start_last_words(const struct start *s, char ret[LOG_LINE_BYTES])
 	text[n > 0 ? n : 0] = '\0';
 	line = strstr(text, START_OTHER);
 	if (line == NULL)
+		start_add_errors(text, ret);
+	if (ret[0] != '\0')
+		return;
+	if (line == NULL)
 		line = text + strlen(text);
 	while (line > text && line[-1] != '\n')
 		line--;
-	start_copy_line(line, ret);
+	if (line[0] == '\0')
+		strlcpy(ret, "it ended and logged nothing", LOG_LINE_BYTES);
+	else
+		start_add_line(line, ret);
 }
 
 static void
 start_on_ready(evutil_socket_t fd, short what, void *arg)
 {
 	struct start *s = arg;
-	char why[LOG_LINE_BYTES] = "it did not serve within 60 seconds", c;
+	char why[LOG_LINE_BYTES] = "it did not serve within 45 seconds", c;
 
 	if ((what & EV_READ) != 0) {
 		if (read(fd, &c, 1) == 1) {

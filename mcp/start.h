@@ -18,6 +18,8 @@ struct start_config {
 
 /* What the launcher says when one that runs has its directories. */
 #define START_OTHER "another browsertaskd"
+/* In the same line: that one serves, but not where we look. */
+#define START_ELSEWHERE "its sockets are in "
 
 /*
  * good, or why says what the service said last; has START_OTHER in it where

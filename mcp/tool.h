@@ -17,7 +17,8 @@ struct call;
 
 struct tool_arg {
 	const char *name; /* NULL ends the list */
-	enum msg_key key; /* of the request's row, which has type and range */
+	/* Of the request's row, with type and range; F__MAX: of prepare. */
+	enum msg_key key;
 	bool required;
 };
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "mcp/answer.h"
+#include "mcp/artifact.h"
 #include "mcp/call.h"
 #include "mcp/method.h"
 #include "mcp/waiting.h"
@@ -41,6 +42,7 @@ ENDDEF
 
 static const struct tool_arg templates_args[] = {
 	{ "templateId", F_TEMPLATE_ID, false },
+	{ "full", F__MAX, false },
 	{ NULL, 0, false },
 };
 static const struct tool_arg no_args[] = { { NULL, 0, false } };
@@ -55,6 +57,7 @@ static const struct tool_arg run_args[] = {
 static const struct tool_arg get_args[] = {
 	{ "runId", F_RUN_ID, true },
 	{ "include", F_INCLUDE, false },
+	{ "waitMs", F__MAX, false },
 	{ NULL, 0, false },
 };
 static const struct tool_arg list_args[] = {
@@ -76,6 +79,8 @@ static const struct tool_arg artifact_args[] = {
 	{ "artifactId", F_ARTIFACT_ID, true },
 	{ "offset", F_OFFSET, false },
 	{ "limit", F_LIMIT, false },
+	{ "item", F__MAX, false },
+	{ "select", F__MAX, false },
 	{ NULL, 0, false },
 };
 static const struct tool_arg events_args[] = {
@@ -94,14 +99,14 @@ static const struct tool tools[] = {
 	    answer_templates },
 	{ TOOL(run_task_template), MSG_RUN_SUBMIT, run_args, waiting_prepare,
 	    waiting_submitted },
-	{ TOOL(get_task_run), MSG_RUN_GET, get_args, answer_prepare_bounded,
+	{ TOOL(get_task_run), MSG_RUN_GET, get_args, waiting_prepare_get,
 	    waiting_got },
 	{ TOOL(list_task_runs), MSG_RUN_LIST, list_args, answer_prepare_bounded,
 	    answer_runs },
 	{ TOOL(cancel_task_run), MSG_RUN_CANCEL, cancel_args, NULL,
 	    answer_plain },
-	{ TOOL(get_artifact), MSG_ARTIFACT_GET, artifact_args, NULL,
-	    answer_exact },
+	{ TOOL(get_artifact), MSG_ARTIFACT_GET, artifact_args, artifact_prepare,
+	    artifact_answered },
 	{ TOOL(get_runtime_profile), MSG_PROFILE_GET, no_args, NULL,
 	    answer_plain },
 	{ TOOL(subscribe_task_run_events), MSG_RUN_EVENTS, events_args,

@@ -11,10 +11,12 @@
 #include "common/ulid.h"
 #include "json/writer.h"
 #include "mcp/answer.h"
+#include "mcp/args.h"
 #include "mcp/tasks.h"
 #include "mcp/waiting.h"
 
-#define POLL_MS      30000
+#define POLL_MS      15000
+#define WAIT_MS_MAX  600000
 #define POLL_LIMIT   200
 #define TRACE_CHARS  32
 #define TRACE_OFFSET 3 /* of traceparent: "00-" before, "-" after it */
@@ -36,11 +38,30 @@ find_trace(const struct call *c, char ret[TRACE_CHARS + 1])
 	return strspn(ret, "0123456789abcdef") == TRACE_CHARS;
 }
 
+/* What the adapter's own arguments say, whatever the caller does. */
+static void
+write_bounds(const struct adapter *a, struct json_writer *w)
+{
+	if (a->public_only)
+		json_put_bool(w, "publicOnly", true);
+	if (a->domains != NULL)
+		json_put_raw(
+		    w, "clientDomains", a->domains, strlen(a->domains));
+}
+
+static bool
+is_bound(const struct adapter *a, struct json_val key)
+{
+	return (a->public_only && json_str_eq(key, "publicOnly")) ||
+	    (a->domains != NULL && json_str_eq(key, "clientDomains"));
+}
+
 /* The options as they are, and what is missing. */
 static bool
 write_options(struct call *c, struct json_val options)
 {
 	struct json_val inputs = json_obj_get(call_arguments(c), "inputs");
+	const struct adapter *a = c->adapter;
 	char trace[TRACE_CHARS + 1], key[ULID_CHARS + 1];
 	struct json_writer w;
 	struct json_iter it;
@@ -50,8 +71,11 @@ write_options(struct call *c, struct json_val options)
 	json_write_begin_object(&w);
 	for (it = json_iter(options); json_iter_next(&it);) {
 		size_t len;
-		char *name = json_str_dup(it.key, &len);
+		char *name;
 
+		if (is_bound(a, it.key))
+			continue;
+		name = json_str_dup(it.key, &len);
 		if (name == NULL)
 			return false;
 		json_write_keyn(&w, name, len);
@@ -68,6 +92,7 @@ write_options(struct call *c, struct json_val options)
 	    json_is_missing(json_obj_get(inputs, "trace_id")) &&
 	    find_trace(c, trace))
 		json_put_str(&w, "traceId", trace);
+	write_bounds(a, &w);
 	json_write_end_object(&w);
 	return json_writer_finish(&w);
 }
@@ -77,13 +102,15 @@ waiting_prepare(struct call *c)
 {
 	struct json_val args = call_arguments(c);
 
+	struct json_val mode =
+	    json_obj_get(json_obj_get(args, "options"), "mode");
+
 	c->submitted = true;
+	c->is_auto = json_is_missing(mode) || json_str_eq(mode, "auto");
 	/* Who asks for an answer at once gets the run. */
 	c->as_task = tasks_wanted(c->reply.rev, c->msg.params) ||
 	    (tasks_declared(c->reply.rev, c->msg.params) &&
-		!json_str_eq(
-		    json_obj_get(json_obj_get(args, "options"), "mode"),
-		    "async"));
+		!json_str_eq(mode, "async"));
 	if (!write_options(c, json_obj_get(args, "options"))) {
 		answer_fault(
 		    c, ERR_INVALID_PARAMETER, "/options: longer than 64 KiB");
@@ -116,9 +143,13 @@ on_got(struct link_req *r, bool good, const char *json, size_t len)
 static void
 ask_run(struct call *c)
 {
-	ipc_params_init(&c->req.params, MSG_RUN_GET);
-	ipc_set_str(&c->req.params, F_RUN_ID, c->run_id);
-	ipc_set_int(&c->req.params, F_MAX_BYTES, CALL_ANSWER_BYTES);
+	/* Those of the call that only reads the run are whole already. */
+	if (c->submitted) {
+		ipc_params_init(&c->req.params, MSG_RUN_GET);
+		ipc_set_str(&c->req.params, F_RUN_ID, c->run_id);
+		ipc_set_int(&c->req.params, F_MAX_BYTES, CALL_ANSWER_BYTES);
+	} else
+		c->req.params = c->get;
 	call_ask(c, on_got);
 }
 
@@ -176,6 +207,23 @@ ask_events(struct call *c)
 	call_ask(c, on_events);
 }
 
+bool
+waiting_prepare_get(struct call *c)
+{
+	int64_t wait_ms;
+
+	if (!args_number(c, "waitMs", 0, WAIT_MS_MAX, 0, &wait_ms))
+		return false;
+	answer_prepare_bounded(c);
+	if (wait_ms == 0)
+		return true;
+	c->get = c->req.params;
+	strlcpy(c->run_id, ipc_str(&c->get, F_RUN_ID), sizeof(c->run_id));
+	c->until_ms = clock_mono_ms() + wait_ms;
+	ask_events(c);
+	return false;
+}
+
 /* The run has ended, or was waited for long enough. */
 static bool
 take_events(struct call *c, struct json_val answer)
@@ -229,6 +277,8 @@ note_submission(struct call *c, struct json_val run)
 		c->deduplicated = c->mismatch = false;
 	json_get_int64(json_obj_get(run, "waitMs"), &wait_ms);
 	c->until_ms = clock_mono_ms() + wait_ms;
+	if (c->is_auto && c->until_ms > c->begin_ms + c->adapter->auto_ms)
+		c->until_ms = c->begin_ms + c->adapter->auto_ms;
 	/* The inputs may be long and are not needed any more. */
 	rpc_clear(&c->msg);
 	buf_clear(&c->options);
@@ -351,7 +401,7 @@ waiting_got(struct call *c, bool good, const char *json, size_t len)
 	run = json_root(doc);
 	json_str_copy(json_obj_get(run, "runId"), c->run_id, sizeof(c->run_id));
 	with_artifacts = json_len(json_obj_get(run, "artifactIds")) > 0;
-	if (c->late && !is_terminal(run))
+	if (c->late && c->submitted && !is_terminal(run))
 		strlcpy(c->mode, "async", sizeof(c->mode));
 	json_doc_free(&doc);
 	rest.tv_usec = (suseconds_t)progress_rest_ms(&c->progress) * 1000;

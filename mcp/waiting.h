@@ -18,6 +18,11 @@
 bool waiting_prepare(struct call *);
 /* Its answer. */
 void waiting_submitted(struct call *, bool good, const char *, size_t len);
+/*
+ * Of get_task_run: whether the run is read at once. Else its end is waited for
+ * first, for as long as waitMs says.
+ */
+bool waiting_prepare_get(struct call *);
 /* A Run object has come; its artifacts are looked up, then it is the answer. */
 void waiting_got(struct call *, bool good, const char *, size_t len);
 /*

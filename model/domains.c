@@ -413,14 +413,32 @@ pattern_matches(const struct pattern *p, const char *name, size_t len,
 	    same_bits(address->b, p->net.b, p->prefix);
 }
 
-const char *
-domain_list_match(const struct domain_list *l, const char *name,
+static const char *
+find_match(const struct domain_list *l, bool all, const char *name,
     const struct domain_address *address, uint16_t port)
 {
 	size_t len = name == NULL ? 0 : name_length(name);
 
-	for (size_t i = 0; i < l->n; i++)
-		if (pattern_matches(&l->patterns[i], name, len, address, port))
-			return l->patterns[i].text;
+	for (size_t i = 0; i < l->n; i++) {
+		const struct pattern *p = &l->patterns[i];
+
+		if ((all || p->kind != PATTERN_ALL) &&
+		    pattern_matches(p, name, len, address, port))
+			return p->text;
+	}
 	return NULL;
+}
+
+const char *
+domain_list_match(const struct domain_list *l, const char *name,
+    const struct domain_address *address, uint16_t port)
+{
+	return find_match(l, true, name, address, port);
+}
+
+const char *
+domain_list_names(const struct domain_list *l, const char *name,
+    const struct domain_address *address, uint16_t port)
+{
+	return find_match(l, false, name, address, port);
 }

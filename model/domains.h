@@ -51,6 +51,11 @@ size_t domain_list_count(const struct domain_list *);
  */
 const char *domain_list_match(const struct domain_list *, const char *name,
     const struct domain_address *, uint16_t port);
+/*
+ * The same for a pattern that names a host or a network: * alone names none.
+ */
+const char *domain_list_names(const struct domain_list *, const char *name,
+    const struct domain_address *, uint16_t port);
 /* Whether a pattern is about addresses, so that a name may match by its own. */
 bool domain_list_has_addresses(const struct domain_list *);
 

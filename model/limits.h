@@ -21,13 +21,20 @@
 #define LIMIT_ANSWER_BYTES          (1u << 20)
 #define LIMIT_ARTIFACT_CHUNK_BYTES  262144
 #define LIMIT_ARTIFACT_PARTS        8
+#define LIMIT_RUN_ARTIFACTS         1000 /* of one run, not made of items */
+#define LIMIT_RUN_ARTIFACT_BYTES    (256u << 20) /* all of those */
+#define LIMIT_STEPS_META_BYTES      65536u       /* details of its steps */
 #define LIMIT_TEMPLATE_BYTES        (256u << 10) /* Lua text */
 #define LIMIT_ITEMS                 1000 /* journaled items of one run */
 #define LIMIT_ITEM_RECORD_BYTES     16384
+#define LIMIT_ITEM_PIECES           64 /* chunks of one item, of all parts */
 #define LIMIT_ATTEMPTS              3
 #define LIMIT_STATE_BYTES           (4u << 20)  /* storage state of a session */
 #define LIMIT_HOST_BYTES            255         /* name or address of a host */
 #define LIMIT_DOMAINS_BYTES         (24u << 10) /* patterns of hosts of a run */
+#define LIMIT_ORIGIN_BYTES          320         /* of a document */
+#define LIMIT_NAMED_BYTES           (256u << 10) /* hosts that inputs name */
+#define LIMIT_KEEP_BYTES            (8u << 10) /* patterns of a client's hosts */
 #define LIMIT_EVENTS                10000
 #define LIMIT_EVENT_LOG_BYTES       (1u << 20)
 #define LIMIT_CANCEL_GRACE_MS       300

@@ -28,6 +28,8 @@ model_libmodel_a_SOURCES = \
 	model/protections.h \
 	model/run.c \
 	model/run.h \
+	model/secrethosts.c \
+	model/secrethosts.h \
 	model/setting_checks.c \
 	model/setting_checks.h \
 	model/settings.c \
@@ -46,3 +48,8 @@ check_PROGRAMS += t/unit/domains_test
 t_unit_domains_test_SOURCES = t/unit/domains_test.c t/unit/tap.h
 t_unit_domains_test_LDADD = model/libmodel.a common/libcommon.a $(BSD_LIBS)
 TESTS += t/unit/domains_test
+
+check_PROGRAMS += t/unit/secrethosts_test
+t_unit_secrethosts_test_SOURCES = t/unit/secrethosts_test.c t/unit/tap.h
+t_unit_secrethosts_test_LDADD = model/libmodel.a common/libcommon.a $(BSD_LIBS)
+TESTS += t/unit/secrethosts_test

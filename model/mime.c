@@ -5,6 +5,10 @@
 
 #include "model/mime.h"
 
+#define MIME_TOKEN                                         \
+	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUV" \
+	"WXYZ0123456789!#$&^_.+-"
+
 bool
 mime_is_text(const char *mime)
 {
@@ -22,4 +26,25 @@ mime_is_text(const char *mime)
 		    strncmp(mime, texts[i], len) == 0)
 			return true;
 	return false;
+}
+
+bool
+mime_is_valid(const char *mime)
+{
+	size_t n = strspn(mime, MIME_TOKEN);
+
+	if (n == 0 || mime[n] != '/')
+		return false;
+	mime += n + 1;
+	n = strspn(mime, MIME_TOKEN);
+	while (n > 0 && mime[n] == ';') {
+		mime += n + 1;
+		mime += strspn(mime, " ");
+		n = strspn(mime, MIME_TOKEN);
+		if (n == 0 || mime[n] != '=')
+			return false;
+		mime += n + 1;
+		n = strspn(mime, MIME_TOKEN);
+	}
+	return n > 0 && mime[n] == '\0';
 }

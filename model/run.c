@@ -3,6 +3,11 @@
 #include "common/panic.h"
 #include "model/run.h"
 
+#define NAME_FIRST                                              \
+	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_" \
+	"0123456789"
+#define NAME_REST NAME_FIRST ".- "
+
 static const char *const status_names[RUN__MAX] = {
 #define STATE(name, wire, terminal) [RUN_##name] = wire,
 #include "model/states.def"
@@ -147,3 +152,22 @@ BY_NAME(artifact_kind_by_name, artifact_kind, kind_names, ARTIFACT__MAX)
 BY_NAME(run_priority_by_name, run_priority, priority_names, PRIORITY__MAX)
 BY_NAME(run_mode_by_name, run_mode, mode_names, MODE__MAX)
 BY_NAME(trust_level_by_name, trust_level, trust_names, TRUST__MAX)
+
+bool
+artifact_name_is_valid(const char *name)
+{
+	return strspn(name, NAME_FIRST) > 0 &&
+	    name[strspn(name, NAME_REST)] == '\0';
+}
+
+bool
+run_phase_is_templates(const char *phase)
+{
+	static const char *const phases[] = { "preparing", "acting",
+		"retrying" };
+
+	for (size_t i = 0; i < sizeof(phases) / sizeof(phases[0]); i++)
+		if (strcmp(phases[i], phase) == 0)
+			return true;
+	return false;
+}

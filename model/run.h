@@ -53,10 +53,17 @@ const char *run_status_name(enum run_status);
 bool run_status_terminal(enum run_status);
 /* May a run go from one state to the other? */
 bool run_status_may_follow(enum run_status from, enum run_status to);
+/* Whether a template may say that its run is in this phase. */
+bool run_phase_is_templates(const char *phase);
 const char *event_name(enum event_kind);
 /* State events are kept even when a run's log is full. */
 bool event_is_state(enum event_kind);
 const char *artifact_kind_name(enum artifact_kind);
+/*
+ * Whether an artifact may be called so: letters of ASCII, digits, and after the
+ * first one the characters . _ - and blanks; no path and nothing for terminals.
+ */
+bool artifact_name_is_valid(const char *);
 const char *run_priority_name(enum run_priority);
 const char *run_mode_name(enum run_mode);
 const char *trust_level_name(enum trust_level);

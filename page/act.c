@@ -20,7 +20,9 @@
 #define ACT_RETRY_MS 100
 
 static const char *const told_names[] = { "failed", "message", "how", "x", "y",
-	"hit", "by", "element", "warnings", "clip" };
+	"hit", "by", "element", "warnings", "clip", "origin" };
+
+#define STEP_WHOSE "whose" /* the first of a fill that is asked about */
 
 /* The steps of an action: the first, and the one when the hands are done. */
 static const struct {
@@ -35,6 +37,8 @@ static const struct {
 	[PAGE_ACT_SUBMIT] = { "submit", "submitted", false },
 	[PAGE_ACT_WAIT] = { "wait", NULL, true },
 	[PAGE_ACT_INFO] = { "info", NULL, true },
+	[PAGE_ACT_LIST] = { "list", NULL, true },
+	[PAGE_ACT_SIGNS] = { "signs", NULL, true },
 	[PAGE_ACT_SHOT] = { "mask", "unmask", false },
 };
 
@@ -168,7 +172,11 @@ act_write_argument(struct page *p, struct buf *b)
 	json_put_bool(&w, "secretUsed", p->secret_used);
 	if (a->args.len > 0)
 		json_put_raw(&w, "args", a->args.data, a->args.len);
-	if (a->value.len > 0)
+	if (a->origin[0] != '\0')
+		json_put_str(&w, "origin", a->origin);
+	/* To the document that was asked about, and to no other. */
+	if (a->value.len > 0 &&
+	    (a->may_fill == NULL || (a->world != 0 && a->world == p->context)))
 		json_put_raw(&w, "value", a->value.data, a->value.len);
 	script_end_argument(&w);
 }
@@ -182,6 +190,9 @@ act_on_world(struct page *p)
 	struct buf head;
 	int n = 0;
 
+	if (p->act.may_fill != NULL && !p->act.sent &&
+	    p->act.world != p->context)
+		p->act.step = STEP_WHOSE;
 	buf_init(&head, ACT_ARGS_MAX * 2 + 1024);
 	/* Growing would leave copies of a secret behind. */
 	(void)buf_reserve(&head, p->act.args.len + p->act.value.len + 512);
@@ -195,7 +206,10 @@ act_on_world(struct page *p)
 	iov[n++] = SCRIPT_IOV(locate);
 	iov[n++] = SCRIPT_IOV(reach);
 	iov[n++] = SCRIPT_IOV(fill);
+	iov[n++] = SCRIPT_IOV(list);
+	iov[n++] = SCRIPT_IOV(results);
 	iov[n++] = SCRIPT_IOV(shot);
+	iov[n++] = SCRIPT_IOV(signs);
 	iov[n++] = SCRIPT_IOV(act);
 	iov[n++] = SCRIPT_LITERAL("return act(o)}\"}");
 	cdp_call(p->browser->cdp, p->session, "Runtime.callFunctionOn", iov, n,
@@ -215,10 +229,20 @@ act_step(struct page *p, const char *step)
 		script_need_world(p);
 }
 
+static const char *
+act_first(const struct page *p)
+{
+	return p->act.may_fill != NULL ? STEP_WHOSE
+				       : plans[p->act.action].first;
+}
+
+/* In another document, which may be anybody's. */
 static void
 act_begin_again(struct page *p)
 {
 	p->context = 0;
+	p->act.world = 0;
+	p->act.step = act_first(p);
 	page_pause(p, ACT_RETRY_MS);
 }
 
@@ -277,7 +301,7 @@ act_missed(struct page *p, const struct json_span *told)
 
 	p->act.sent = false;
 	if (act_left_ms(p) > 0) {
-		act_step(p, plans[p->act.action].first);
+		act_step(p, act_first(p));
 		return;
 	}
 	if (told[TOLD_BY].ptr != NULL)
@@ -287,9 +311,33 @@ act_missed(struct page *p, const struct json_span *told)
 	page_finish(p, PAGE_NOT_OPERABLE, message);
 }
 
+/* The document is known: may it be told the value? */
+static void
+act_judge(struct page *p, const struct json_span *told)
+{
+	struct page_acting *a = &p->act;
+	char why[PAGE_MESSAGE_MAX] = "the page does not say whose the field is";
+
+	a->origin[0] = '\0';
+	a->world = 0;
+	if (told[TOLD_ORIGIN].ptr == NULL ||
+	    !json_span_str_copy(
+		told[TOLD_ORIGIN], a->origin, sizeof(a->origin)) ||
+	    !a->may_fill(a->guard, a->origin, why, sizeof(why)))
+		page_finish(p, PAGE_REFUSED, why);
+	else {
+		a->world = p->context;
+		act_step(p, plans[a->action].first);
+	}
+}
+
 static void
 act_go_on(struct page *p, const struct json_span *told)
 {
+	if (strcmp(p->act.step, STEP_WHOSE) == 0) {
+		act_judge(p, told);
+		return;
+	}
 	if (act_flag_is_false(told[TOLD_HIT])) {
 		act_missed(p, told);
 		return;
@@ -387,13 +435,16 @@ page_act(struct page *p, enum page_action action,
 	act_init(p);
 	a->action = action;
 	a->timeout_ms = o->timeout_ms > 0 ? o->timeout_ms : PAGE_ACT_TIMEOUT_MS;
-	if (action == PAGE_ACT_FIND && o->timeout_ms <= 0)
+	if (o->timeout_ms <= 0 &&
+	    (action == PAGE_ACT_FIND || action == PAGE_ACT_SIGNS))
 		a->timeout_ms = 0;
 	a->input_ms = act_clamp(a->timeout_ms, PAGE_RECOVER_MS, PAGE_INPUT_MS);
 	a->end_ms = clock_mono_ms() + a->timeout_ms;
 	a->nav.timeout_ms = o->nav_timeout_ms;
 	a->nav.stable_timeout_ms = o->stable_timeout_ms;
 	a->secret = o->secret;
+	a->may_fill = o->may_fill;
+	a->guard = o->guard;
 	a->jpeg = o->jpeg;
 	p->secret_used = p->secret_used || o->secret;
 	if (o->args != NULL)
@@ -413,6 +464,6 @@ page_act(struct page *p, enum page_action action,
 		page_finish_later(
 		    p, PAGE_BAD_LOCATOR, "there is no key of this name");
 	else
-		act_step(p, plans[action].first);
+		act_step(p, act_first(p));
 	return true;
 }

@@ -24,6 +24,8 @@ enum page_action {
 	PAGE_ACT_SUBMIT,
 	PAGE_ACT_WAIT,
 	PAGE_ACT_INFO,
+	PAGE_ACT_LIST,
+	PAGE_ACT_SIGNS,
 	PAGE_ACT_SHOT,
 	PAGE_ACT__MAX
 };
@@ -36,6 +38,8 @@ enum page_action {
  *	          {"mode":"semantic","query":Q,"kind":field|button|link|any};
  *	          of find, click, fill; submit may do without
  *	mask      an array of locators, and fullPage, a boolean, of shot
+ *	go        "mark", "scroll" or "changed" of list, see page/list.js
+ *	signs     {"login":B,"document":D,"known":[texts]}, of signs
  *	condition {"type":selector|urlContains|textIncludes,"value":V} of wait
  *
  * value is what fill puts into the field: a string, number, boolean, or an
@@ -47,6 +51,13 @@ struct page_act_options {
 	const char *value;
 	size_t value_len;
 	bool secret; /* value is to be seen by nobody */
+	/*
+	 * Asked with the origin of the field's document before value is sent
+	 * there; false: PAGE_REFUSED, with *why. NULL: anywhere. guard is its
+	 * argument and lives as long as the action.
+	 */
+	bool (*may_fill)(void *guard, const char *origin, char *why, size_t);
+	void *guard;
 	bool jpeg;
 	const char *key;    /* of press: Enter, a, Control+a, ...; borrowed */
 	int timeout_ms;     /* until it can be done; 0: PAGE_ACT_TIMEOUT_MS */
@@ -57,7 +68,10 @@ struct page_act_options {
 /*
  * The result's JSON: of find the element or null when there is none (it does
  * not wait unless a time is given), of info {"url","title"}, of wait
- * {"met":true}; else {"element","navigated","newTab","url","warnings"}, url
+ * {"met":true}, of list {"nextUrl"}, {"moved"} or {"document","changed",
+ * "appended"}, of signs what the page says about what was sent to it (see
+ * signs.js; it waits until that decides something, at most the time that is
+ * given); else {"element","navigated","newTab","url","warnings"}, url
  * only when the tab settled, element where one was named. A page that was
  * opened in a new tab takes the place of the tab's own. Of shot it is no JSON
  * but the bytes of an image, a JPEG if jpeg is set, else a PNG; what secrets

@@ -179,11 +179,13 @@ function byScript(o) {
 }
 
 const STEPS = {
-  aim, pressed, byScript, fill, filled, submit, submitted,
+  aim, pressed, byScript, whose, fill, filled, submit, submitted,
   mask, unmask,
   ready: () => ({how: "key"}),
   rest: pressed,
   wait: waitFor,
+  list: listStep,
+  signs,
   async find(o) {
     try {
       const got = await find(o, async () => ({why: null}));

@@ -19,6 +19,7 @@ enum told {
 	TOLD_ELEMENT,
 	TOLD_WARNINGS,
 	TOLD_CLIP,
+	TOLD_ORIGIN,
 	TOLD__MAX
 };
 

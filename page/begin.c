@@ -26,7 +26,9 @@ load_set_options(struct page_load *l, const struct page_nav_options *opts)
 	if (l->opts.timeout_ms <= 0)
 		l->opts.timeout_ms = PAGE_NAVIGATE_TIMEOUT_MS;
 	if (l->opts.stable_timeout_ms <= 0)
-		l->opts.stable_timeout_ms = PAGE_STABLE_MS;
+		l->opts.stable_timeout_ms = l->opts.settle_ms +
+		    (l->opts.settle == PAGE_SETTLE_NONE ? PAGE_STABLE_MS
+							: PAGE_SETTLE_MS);
 	if (l->opts.load_grace_ms <= 0)
 		l->opts.load_grace_ms = load_grace(l->opts.timeout_ms);
 	l->started_ms = clock_mono_ms();

@@ -1,21 +1,34 @@
 // common: what all parts of an extraction use. The parts are joined into one
 // function that runs in an isolated world; this file comes first. Everything
 // here is bounded: pages may be of any size and written to annoy.
-const MAX_NODES = 200000;
-const MAX_MS = 4000;
+const MAX_NODES = 1000000;
+const MAX_MS = 2500;
 let started = performance.now();
 let visited = 0;
+let exhausted = false;
 
-// Begins to count anew: a script that waits looks at the page many times.
+// Begins to count anew: for each part, and each look of a script that waits.
 function workAnew() {
   started = performance.now();
   visited = 0;
+  exhausted = false;
 }
 
-// True when the work on this page has gone far enough.
+// True when the work on this page has gone far enough, from then on.
 function spent() {
-  return ++visited > MAX_NODES ||
-    ((visited & 1023) === 0 && performance.now() - started > MAX_MS);
+  if (!exhausted && (++visited >= MAX_NODES ||
+      ((visited & 1023) === 0 && performance.now() - started > MAX_MS)))
+    exhausted = true;
+  return exhausted;
+}
+
+// What a part says that could not look at everything.
+function markSeen(out) {
+  if (!exhausted)
+    return out;
+  out.truncated = true;
+  out.seen = {nodes: visited, elementsOfPage: document.getElementsByTagName("*").length};
+  return out;
 }
 
 // Well-formed, without runs of white space.
@@ -35,8 +48,25 @@ function attr(el, name) {
   return clean(el.getAttribute(name));
 }
 
+const VISIBLE = {visibilityProperty: true, contentVisibilityAuto: false};
+
 function visible(el) {
-  return el.checkVisibility({visibilityProperty: true, contentVisibilityAuto: false});
+  return el.checkVisibility(VISIBLE);
+}
+
+// What an extraction of the same list has given already (list.js).
+function isGiven(node) {
+  return globalThis.browsertaskGiven !== undefined && browsertaskGiven.has(node);
+}
+
+function beginsGiven(el) {
+  if (globalThis.browsertaskGiven === undefined)
+    return false;
+  const texts = document.createTreeWalker(el, NodeFilter.SHOW_TEXT);
+  let node = texts.nextNode();
+  while (node !== null && node.data.trim() === "")
+    node = texts.nextNode();
+  return node !== null && isGiven(node);
 }
 
 // The document, its open shadow roots and its same-origin frames. An isolated
@@ -94,7 +124,7 @@ function parentOf(el) {
 // for some of what is named in it, even where that hides what is used here.
 const OF_ELEMENTS = ["attributes", "checkVisibility", "childElementCount", "childNodes", "children",
   "closest", "firstChild", "getAttribute", "getBoundingClientRect", "getRootNode", "hasAttribute",
-  "localName", "matches", "nextSibling", "nodeType", "ownerDocument", "parentElement", "parentNode",
+  "hasAttributes", "localName", "matches", "nextSibling", "nodeType", "ownerDocument", "parentElement", "parentNode",
   "querySelector", "querySelectorAll", "shadowRoot", "tagName", "textContent"];
 const OF_DOCUMENTS = ["body", "createTreeWalker", "documentElement", "getElementById",
   "getElementsByTagName", "querySelector", "querySelectorAll", "title"];
@@ -136,6 +166,7 @@ function extract(o) {
   const giveBack = bareNames();
   try {
     for (const part of ["pageInfo", "content", "readability"]) {
+      workAnew();
       if (o[part])
         out[part] = o[part](o);
     }

@@ -9,7 +9,10 @@
 #include "page/page.h"
 
 /*
- * How many cookies the page and its frames send: the result is a number.
+ * The cookies that the page and its frames send: {"count","changed"}. changed
+ * counts those that a session may be kept in (no script can read them, or their
+ * name says so) and that are new or have another value than at the call before
+ * on this tab.
  * Returns false, and calls nothing back, as the functions of page.h do.
  */
 bool page_count_cookies(struct page *, page_result_cb *, void *arg);

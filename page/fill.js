@@ -21,6 +21,12 @@ function isOn(el) {
   return el.localName === "input" ? el.checked : el.getAttribute("aria-checked") === "true";
 }
 
+// A field is filled in once: another name never means it again.
+function isTaken(el, locator) {
+  return locator.mode === "semantic" && locator.kind === "field" && S.taken !== undefined &&
+    S.taken.has(el) && S.taken.get(el) !== locator.query;
+}
+
 async function fillable(c) {
   const el = fieldOf(c.el);
   if (!c.seen)
@@ -125,13 +131,38 @@ function setNative(el, value) {
   tell(el, "input", "change");
 }
 
+// Of the document that would get the value; "null" when it is nobody's.
+function originOf(el) {
+  const view = el.ownerDocument.defaultView;
+  return view === null ? "null" : view.origin;
+}
+
+// Whose field is it? Asked before the value comes into the page.
+async function whose(o) {
+  const got = await find(o, fillable);
+  return {origin: originOf(fieldOf(got.c.el))};
+}
+
+// At once, so that no script of the page gets between focus and text, which
+// would be typed into whatever has the focus then.
+function insertNow(el, text) {
+  if (!el.ownerDocument.execCommand(text === "" ? "delete" : "insertText", false, text))
+    setNative(el, text);
+}
+
 async function fill(o) {
   const began = now();
   const got = await find(o, fillable);
   const el = fieldOf(got.c.el);
   const out = remember(got, o.locator);
+  if (o.origin !== undefined && originOf(el) !== o.origin)
+    throw new Refusal("operable", "another document took the place of the one with the field");
   const say = (value) => o.secret ? "that was given" : quote(String(value));
   S.lastField = el;
+  if (o.locator.mode === "semantic" && !isToggle(el)) {
+    S.taken = S.taken || new Map();
+    S.taken.set(got.c.el, o.locator.query);
+  }
   if (o.secret) {
     S.secrets = S.secrets || new Set();
     S.secrets.add(el);
@@ -160,6 +191,10 @@ async function fill(o) {
     return fill(Object.assign(o, {timeoutMs: Math.max(0, o.timeoutMs - (now() - began))}));
   if (el.ownerDocument.activeElement !== el && el.getRootNode().activeElement !== el)
     throw new Refusal("operable", sayElement(el) + " does not take the focus");
+  if (o.origin !== undefined) {
+    insertNow(el, text);
+    return Object.assign(out, {how: "typed"});
+  }
   return Object.assign(out, {how: text === "" ? "erase" : "insert"});
 }
 

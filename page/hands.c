@@ -85,6 +85,15 @@ act_insert(struct page *p, const struct json_span *told)
 	buf_clear(&b);
 }
 
+/* By the step itself. */
+static void
+act_typed(struct page *p, const struct json_span *told)
+{
+	(void)told;
+	act_dispatch(p);
+	act_then(p);
+}
+
 static void
 act_erase(struct page *p, const struct json_span *told)
 {
@@ -139,6 +148,7 @@ static const struct {
 } hands[] = {
 	{ "press", act_press, false },
 	{ "insert", act_insert, true },
+	{ "typed", act_typed, true },
 	{ "erase", act_erase, true },
 	{ "enter", act_enter, false },
 	{ "key", act_key, false },

@@ -45,14 +45,18 @@ PAGE_JS = \
 	page/concepts.js \
 	page/content.js \
 	page/fill.js \
+	page/list.js \
 	page/locate.js \
 	page/pageinfo.js \
 	page/pagetype.js \
 	page/pending.js \
 	page/reach.js \
 	page/reader.js \
+	page/results.js \
 	page/shot.js \
+	page/signs.js \
 	page/stable.js \
+	page/text.js \
 	page/undrawn.js \
 	page/words.js
 EXTRA_DIST += $(PAGE_JS) page/embed.sh page/package.json \
@@ -75,15 +79,19 @@ page/scripts.c: $(PAGE_JS) page/embed.sh page/readability.stamp
 	    common=$(srcdir)/page/common.js \
 	    concepts=$(srcdir)/page/concepts.js \
 	    fill=$(srcdir)/page/fill.js \
+	    list=$(srcdir)/page/list.js \
 	    locate=$(srcdir)/page/locate.js \
 	    words=$(srcdir)/page/words.js \
 	    reach=$(srcdir)/page/reach.js \
+	    text=$(srcdir)/page/text.js \
 	    content=$(srcdir)/page/content.js \
 	    pageinfo=$(srcdir)/page/pageinfo.js \
 	    pagetype=$(srcdir)/page/pagetype.js \
 	    pending=$(srcdir)/page/pending.js \
 	    reader=$(srcdir)/page/reader.js \
+	    results=$(srcdir)/page/results.js \
 	    shot=$(srcdir)/page/shot.js \
+	    signs=$(srcdir)/page/signs.js \
 	    stable=$(srcdir)/page/stable.js \
 	    undrawn=$(srcdir)/page/undrawn.js \
 	    readability:=page/Readability.js >$@.tmp && mv $@.tmp $@

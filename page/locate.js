@@ -170,6 +170,18 @@ function candidates(roots, kind) {
   return out;
 }
 
+// Where people say "email" to a field of a user name, and the other way round.
+const logins = new Map();
+
+function isOfLogin(el) {
+  const form = el.form || el.closest("form") || el.getRootNode();
+  if (!logins.has(form)) {
+    const fields = [...form.querySelectorAll("input:not([type=hidden],[type=submit],[type=button],[type=checkbox]),textarea,select")];
+    logins.set(form, fields.length === 1 || fields.filter((f) => f.type === "password").length === 1);
+  }
+  return logins.get(form);
+}
+
 function scoreOf(el, q, kind) {
   const role = roleOf(el) || "";
   const is = kindOf(el, role);
@@ -178,9 +190,12 @@ function scoreOf(el, q, kind) {
   if (el.localName === "label" && el.control && el.control !== el)
     return null;
   let words = 0;
+  // A field that is there for another thing is not filled in instead.
+  const near = is === "field" ? isOfLogin(el) : kind !== "link";
   for (const [weight, t] of said(el, role, is === "field")) {
-    words = Math.max(words, weight * closeness(q.bare, t), weight * closeness(q.all, t),
-      weight * meaning(q.bare, t, kind !== "link"), weight * meaning(q.all, t, kind !== "link"));
+    const other = is === "field" && !near && isOther(q.bare, t) ? 0.5 : 1;
+    words = Math.max(words, weight * other * closeness(q.bare, t), weight * other * closeness(q.all, t),
+      weight * meaning(q.bare, t, near), weight * meaning(q.all, t, near));
   }
   if (words === 0)
     return null;
@@ -229,6 +244,7 @@ function asideFactor(el) {
 
 function bySemantics(locator, roots) {
   const all = wordsOf(locator.query);
+  logins.clear();
   const q = {all, bare: withoutNoise(all)};
   const kind = KINDS[locator.kind] ? locator.kind : "any";
   let found = [];
@@ -241,6 +257,9 @@ function bySemantics(locator, roots) {
   }
   if (kind !== "field" && !found.some((c) => c.rank >= FOUND_AT))
     found = found.concat(byText(roots, q));
+  const nth = kind === "field" ? 0 : nthOf(all.text);
+  if (nth !== 0 && !found.some((c) => c.rank >= 0.9))
+    return nthResult(roots, nth);
   for (const c of found)
     c.rank *= asideFactor(c.el);
   // A part of a found element that says the same is that element.
@@ -282,6 +301,8 @@ class Refusal extends Error {
 function checkLocator(locator) {
   if (!locator || typeof locator !== "object")
     throw new Refusal("locator", "the locator is no object");
+  if (locator.mode === "pager")
+    return;
   if (locator.mode === "selector") {
     if (typeof locator.selector !== "string" || locator.selector.trim() === "")
       throw new Refusal("locator", "a locator of mode selector needs a selector");
@@ -304,8 +325,9 @@ function locate(locator) {
   workAnew();
   const roots = allRoots();
   const found = locator.mode === "selector" ? bySelector(locator, roots)
-    : bySemantics(locator, roots);
-  return {found: found.filter((c) => c.score >= FOUND_AT),
+    : locator.mode === "pager" ? byPager(roots)
+      : bySemantics(locator, roots);
+  return {found: found.filter((c) => c.score >= FOUND_AT && !isTaken(c.el, locator)),
     others: found.filter((c) => c.score < FOUND_AT), roots};
 }
 
@@ -431,18 +453,20 @@ function sayElement(el) {
 function sayLocator(locator) {
   if (locator.mode === "selector")
     return `no element fits the selector ${quote(locator.selector)}`;
+  if (locator.mode === "pager")
+    return "nothing leads on";
   const kind = locator.kind && locator.kind !== "any" ? locator.kind : "element";
   return `no ${kind} is called ${quote(locator.query)}`;
 }
 
 // What is there instead, so that whoever asked can ask better.
 function sayNearest(locator, others) {
-  let near = others.filter((c) => c.seen).slice(0, 3).map((c) => c.el);
-  if (near.length === 0) {
-    const kind = locator.kind || "any";
-    near = candidates(allRoots(), kind === "any" ? "field" : kind)
-      .filter((el) => isSeen(el) && roleOf(el)).slice(0, 3);
-  }
+  const kind = locator.kind || "any";
+  const fits = (el) => isSeen(el) && roleOf(el) && (kind === "field" ? !isTaken(el, locator)
+    : el.closest("nav,footer,[role=navigation],[role=contentinfo]") === null);
+  let near = others.map((c) => c.el).filter(fits).slice(0, 5);
+  if (near.length === 0)
+    near = candidates(allRoots(), kind === "any" ? "field" : kind).filter(fits).slice(0, 5);
   return near.length === 0 ? "" : "; nearest: " + near.map(sayElement).join(", ");
 }
 

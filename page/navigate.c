@@ -16,6 +16,7 @@
 #define LOAD_LEAVING_MS   3000
 /* How soon after an answer its effect on the page may still be missing. */
 #define LOAD_EFFECT_MS 50
+#define LOAD_REST_MS   1000
 
 void
 load_result(const struct page *p, enum page_status status, const char *message,
@@ -30,6 +31,7 @@ load_result(const struct page *p, enum page_status status, const char *message,
 		.http_status = l->http_status,
 		.redirected = l->redirected,
 		.partial = l->partial,
+		.pending = (int)p->flights.n,
 		.elapsed_ms = (int)(clock_mono_ms() - l->started_ms) };
 	if (!l->reading || status != PAGE_OK)
 		return;
@@ -91,6 +93,20 @@ load_retry(struct page *p)
 	page_pause(p, LOAD_RETRY_MS);
 }
 
+/* When no request was seen for long enough, where that is wanted. */
+static int64_t
+load_rest_until(const struct page *p)
+{
+	const struct page_load *l = &p->load;
+	int64_t last = l->quiet_by_ms - l->opts.stable_timeout_ms;
+
+	if (l->opts.settle != PAGE_SETTLE_NETWORK)
+		return 0;
+	if (p->flights.ended_ms > last)
+		last = p->flights.ended_ms;
+	return last + LOAD_REST_MS;
+}
+
 /*
  * The document is loaded and quiet. It is stable when its scripts have no
  * request in flight either; else it is looked at again when they have none.
@@ -102,6 +118,8 @@ load_settle(struct page *p)
 	int64_t now = clock_mono_ms();
 	int64_t until = flight_wait_until(p, l->opts.stable_timeout_ms);
 
+	if (until < load_rest_until(p))
+		until = load_rest_until(p);
 	if (until > l->quiet_by_ms)
 		until = l->quiet_by_ms;
 	l->waiting = until > now;

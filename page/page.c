@@ -398,7 +398,8 @@ struct page *
 page_open(struct browser *b, page_cb *cb, void *arg)
 {
 	static const char params[] =
-	    "{\"url\":\"about:blank\",\"newWindow\":true}";
+	    "{\"url\":\"about:blank\",\"newWindow\":true,"
+	    "\"width\":1280,\"height\":800}";
 	struct iovec iov = { (void *)(uintptr_t)params, sizeof(params) - 1 };
 	struct page *p;
 

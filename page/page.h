@@ -74,15 +74,25 @@ struct page_nav {
 	bool redirected;
 	bool partial; /* read although it had not finished loading */
 	int elapsed_ms;
+	int pending;     /* requests of its scripts that were not answered */
 	const char *doc; /* JSON as of page_extract() */
 	size_t doc_len;
 	const char *doc_error; /* for people: why there is no doc */
 };
 
+/* What has to rest for a second before a page is stable, beside its document. */
+enum page_settle {
+	PAGE_SETTLE_NONE,
+	PAGE_SETTLE_NETWORK, /* no new requests */
+	PAGE_SETTLE_TEXT     /* its text */
+};
+
 struct page_nav_options {
 	int timeout_ms;        /* 0: PAGE_NAVIGATE_TIMEOUT_MS */
 	int stable_timeout_ms; /* 0: 3000; how long mutations are waited out */
-	int load_grace_ms;     /* 0: 5000, or a quarter of timeout_ms if that is
+	int settle_ms;         /* at least so long after its load */
+	enum page_settle settle;
+	int load_grace_ms; /* 0: 5000, or a quarter of timeout_ms if that is
 				* less; from DOMContentLoaded to going on
 				* without the load event (partial) */
 };

@@ -298,7 +298,7 @@ function pageInfo(o) {
   const counts = countRoles(items, roots);
   const title = cut(clean(document.title), 300);
   const type = pageType(items, counts);
-  return {
+  return markSeen({
     title,
     url: location.href.toWellFormed(),
     lang: cut(attr(document.documentElement, "lang"), 35),
@@ -309,5 +309,5 @@ function pageInfo(o) {
     truncated: chosen.length < items.length,
     counts,
     regions,
-  };
+  });
 }

@@ -31,10 +31,12 @@
 #define PAGE_LEAVE_MS         1000
 #define PAGE_CLOSE_MS         5000 /* for the browser to close a tab */
 #define PAGE_STABLE_MS        3000
+#define PAGE_SETTLE_MS        10000
 #define PAGE_GRACE_MS         5000
 #define PAGE_DIALOGS_MAX      20 /* of one operation, then its script is stopped */
 #define PAGE_POPUPS_MAX       64 /* of one operation, then it fails */
 #define PAGE_FLIGHTS_MAX      32
+#define PAGE_COOKIES_MAX      256
 #define PAGE_ORIGIN_MAX       272 /* a scheme, a name of 253 bytes, a port */
 #define BROWSER_ORIGINS_MAX   64
 #define PAGE_JSON_MAX         ((size_t)32 << 20)
@@ -94,6 +96,8 @@ struct page_flights {
 };
 
 /* An action, see act.c. */
+#define PAGE_FILLED_MAX 320
+
 struct page_acting {
 	enum page_action action;
 	const char *step; /* that is under way inside the page */
@@ -102,6 +106,10 @@ struct page_acting {
 	int64_t end_ms;
 	struct page_nav_options nav;
 	bool secret;
+	bool (*may_fill)(void *guard, const char *origin, char *why, size_t);
+	void *guard;
+	char origin[PAGE_FILLED_MAX]; /* that was asked about; "": none yet */
+	int64_t world;                /* of the document of that origin */
 	bool sent;      /* something was done that cannot be done again */
 	bool by_script; /* by the page's script, not by the browser */
 	bool typed;     /* only text was put in */
@@ -125,6 +133,12 @@ struct page_acting {
 struct page_frame;
 TAILQ_HEAD(page_frames, page_frame);
 TAILQ_HEAD(page_openers, page_opener);
+
+/* Of cookies that may keep a session, see cookies.c. */
+struct page_cookies {
+	size_t n;
+	uint64_t hashes[PAGE_COOKIES_MAX];
+};
 
 struct page {
 	uint32_t magic;
@@ -165,6 +179,7 @@ struct page {
 	struct page_acting act;
 	bool secret_used; /* one was filled in, in this page or one before */
 	struct page_flights flights;
+	struct page_cookies cookies; /* when they were counted last */
 	struct page_frames frames;   /* of other sites */
 	struct page_openers openers; /* tabs that it has left, the last first */
 	int nframes;

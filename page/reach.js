@@ -86,7 +86,8 @@ async function until(end, look) {
 const isPending = (el) => document.getAnimations().some((a) =>
   a.pending && a.effect !== null && a.effect.target !== null && a.effect.target.contains(el));
 
-// True when it stands where it stood a frame ago.
+// True when it stands where it stood a frame ago. What waits for a frame may be
+// served without one on a machine that is loaded: then nothing has moved at all.
 async function rests(el) {
   const place = () => {
     const r = el.getBoundingClientRect();
@@ -94,9 +95,15 @@ async function rests(el) {
   };
   for (let n = 0; n < 3 && isPending(el); n++)
     await frame();
-  const before = place();
-  await frame();
-  return el.isConnected && place() === before;
+  const before = place(), began = document.timeline.currentTime;
+  for (let n = 0; n < 4; n++) {
+    await frame();
+    if (!el.isConnected || place() !== before)
+      return false;
+    if (document.timeline.currentTime !== began)
+      break;
+  }
+  return true;
 }
 
 // ---- aiming ----

@@ -161,6 +161,10 @@ load_add_arguments(const struct page *p, struct buf *b)
 	    l->quiet_by_ms == 0 ? l->opts.stable_timeout_ms
 				: l->quiet_by_ms - clock_mono_ms());
 	json_put_bool(&w, "again", l->quiet_by_ms != 0);
+	json_put_int64(
+	    &w, "settleMs", l->quiet_by_ms == 0 ? l->opts.settle_ms : 0);
+	json_put_bool(&w, "settleText",
+	    l->quiet_by_ms == 0 && l->opts.settle == PAGE_SETTLE_TEXT);
 	json_put_bool(&w, "undrawn", p->browser->undrawn);
 	json_put_bool(&w, "scripts", !p->scripts_off);
 	script_end_argument(&w);

@@ -13,7 +13,9 @@
 // 40 ms) without a mutation; where none are drawn (o.undrawn), until nothing is
 // pending (pending.js), or 200 ms where nobody knows. A page that does change is
 // waited for until it rests for 150 ms, at most stableMs; so is one that says of
-// a part of it that it is busy.
+// a part of it that it is busy, or shows one of the usual signs of that.
+// settleMs: at least so long after the load. settleText: its text has to rest
+// for SETTLE_MS, too.
 // Where o.again is set the page was loaded before, and only quiet is wanted.
 // Where we switched scripts off (o.scripts false), neither timers nor events
 // reach this world: the worker then asks when the browser says it is loaded.
@@ -21,6 +23,9 @@
   const QUIET_MS = 150;
   const SEEN_MS = 40;
   const UNDRAWN_MS = 200;
+  const SETTLE_MS = 1000;
+  const BUSY = '[aria-busy="true"],[role=progressbar]:not([aria-valuenow]),.spinner,.loading-spinner,.spinner-border,' +
+    ".skeleton,.skeleton-loader,.loader,.MuiSkeleton-root,.MuiCircularProgress-root,.ant-spin-spinning,.ant-skeleton";
   const UNDRAWN_MAX_MS = 400;
   // An image may be named like a property of the document, and hides it.
   const doc = new Proxy(document, {
@@ -132,6 +137,25 @@
     await sleep(Math.max(0, SEEN_MS - (now() - start)));
   }
 
+  // What is not shown was prepared for later. Of many only some are looked at.
+  function isBusy() {
+    return [...doc.querySelectorAll(BUSY)].slice(0, 50).some((el) =>
+      el.getAttribute("aria-busy") === "true" || el.checkVisibility({visibilityProperty: true, opacityProperty: true}));
+  }
+
+  async function settle(start) {
+    await sleep(Math.max(0, o.settleMs - (now() - start)));
+    let seen = doc.documentElement.textContent;
+    let since = now();
+    while (o.settleText && now() - since < SETTLE_MS && now() - start < o.stableMs) {
+      await sleep(100);
+      const text = doc.documentElement.textContent;
+      if (text !== seen)
+        since = now();
+      seen = text;
+    }
+  }
+
   async function quiet() {
     let last = 0;
     const watch = new MutationObserver(() => {
@@ -144,7 +168,7 @@
       const rest = last === 0 ? 0 : last + QUIET_MS - now();
       if (rest > 0)
         await sleep(rest);
-      else if (doc.querySelector('[aria-busy="true"]') !== null)
+      else if (isBusy())
         await sleep(50);
       else
         break;
@@ -196,6 +220,8 @@
     const ran = ranScripts();
     if (ran)
       await quiet();
+    if (o.settleMs > 0 || (ran && o.settleText))
+      await settle(start);
     return answer(partial, ran, now() - start);
   })();
 })

@@ -209,3 +209,11 @@ function meaning(q, t, near) {
 function stands(id) {
   return {text: "", tokens: [], tight: "", cjk: false, concepts: new Map([[id, 1]])};
 }
+
+// Both are names of things, and of others: "name" and "user name".
+function isOther(q, t) {
+  const whole = (w) => [...conceptsOf(w)].filter(([, share]) => share === 1).map(([id]) => id);
+  const a = whole(q);
+  const b = whole(t);
+  return a.length > 0 && b.length > 0 && !a.some((id) => b.includes(id) || b.some((o) => (CONCEPT_NEAR[id] || []).includes(o)));
+}

@@ -260,7 +260,8 @@ behave_echo(struct site *s, const struct behaviour *b,
 /* ---- lists of several pages ---- */
 
 struct list_kind {
-	const char *name, *next;
+	const char *name;
+	const char *next; /* NULL: a number for each page */
 	const char *last; /* what is there in place of next on the last page */
 };
 
@@ -270,6 +271,8 @@ static const struct list_kind list_kinds[] = {
 	{ "dead", "Next page",
 	    "<a class=\"next\" aria-disabled=\"true\">Next page</a>" },
 	{ "repeat", "Next", NULL },
+	{ "numbers", NULL, "" },
+	{ "head", "", "" },
 };
 
 static const struct list_kind *
@@ -279,6 +282,41 @@ list_kind_find(const char *name)
 		if (strcmp(list_kinds[i].name, name) == 0)
 			return &list_kinds[i];
 	return NULL;
+}
+
+/* A number for each page, as Django's admin has them. */
+static void
+list_write_numbers(struct evbuffer *out, long page, long of)
+{
+	for (long i = 1; i <= of; i++) {
+		if (i == page)
+			evbuffer_add_printf(
+			    out, "<span class=\"this-page\">%ld</span> ", i);
+		else
+			evbuffer_add_printf(out,
+			    "<a href=\"?page=%ld&amp;of=%ld\">%ld</a> ", i, of,
+			    i);
+	}
+}
+
+static void
+list_write_next(
+    struct evbuffer *out, const struct list_kind *kind, long page, long of)
+{
+	long next = page < of ? page + 1 : of;
+
+	if (kind->next == NULL)
+		list_write_numbers(out, page, of);
+	else if (page == of && kind->last != NULL)
+		evbuffer_add_printf(out, "%s", kind->last);
+	else if (kind->next[0] == '\0')
+		evbuffer_add_printf(out,
+		    "<link rel=\"next\" href=\"?page=%ld&amp;of=%ld\">", next,
+		    of);
+	else
+		evbuffer_add_printf(out,
+		    "<a class=\"next\" href=\"?page=%ld&amp;of=%ld\">%s</a>",
+		    next, of, kind->next);
 }
 
 static void
@@ -294,12 +332,7 @@ list_write(
 		evbuffer_add_printf(out,
 		    "<a class=\"back\" href=\"?page=%ld&amp;of=%ld\">Back</a> ",
 		    page - 1, of);
-	if (page < of || kind->last == NULL)
-		evbuffer_add_printf(out,
-		    "<a class=\"next\" href=\"?page=%ld&amp;of=%ld\">%s</a>",
-		    page < of ? page + 1 : of, of, kind->next);
-	else
-		evbuffer_add_printf(out, "%s", kind->last);
+	list_write_next(out, kind, page, of);
 	evbuffer_add_printf(out, "</nav>\n");
 }
 

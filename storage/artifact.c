@@ -80,11 +80,15 @@ artifact_insert(
 	    (in_row && row->size > LIMIT_INLINE_ARTIFACT_BYTES) ||
 	    in_row != (bytes != NULL))
 		return STORE_INVALID;
+	if (!in_row &&
+	    (rc = artifact_file_check(txn->store, &row->id)) != STORE_OK)
+		return rc;
 	id_key(&k, &row->id);
 	if (txn_has(txn, TABLE_ARTIFACTS, &k))
 		return STORE_EXISTS;
 	/* Before the row is there: the number may have to be counted. */
-	if ((rc = artifact_total_add(txn, (int64_t)row->size)) != STORE_OK ||
+	if ((rc = artifact_total_add(txn, row->uid, (int64_t)row->size)) !=
+		STORE_OK ||
 	    (rc = row_put(txn, row)) != STORE_OK)
 		return rc;
 	if (in_row)
@@ -226,7 +230,7 @@ bury(struct store_txn *txn, struct artifact_row *row, int64_t now_ms,
 	struct key k;
 	int rc;
 
-	rc = artifact_total_add(txn, -(int64_t)row->size);
+	rc = artifact_total_add(txn, row->uid, -(int64_t)row->size);
 	if (rc != STORE_OK)
 		return rc;
 	id_key(&k, &row->id);

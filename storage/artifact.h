@@ -52,6 +52,8 @@ int artifact_bytes(struct store_txn *, const struct ulid *,
     const uint8_t **ret_bytes, size_t *ret_len);
 /* Bytes of all artifacts that are no tombstones, a number that is kept. */
 int artifact_total(struct store_txn *, uint64_t *ret_bytes);
+/* The same of one user's. */
+int artifact_total_of(struct store_txn *, uint32_t uid, uint64_t *ret_bytes);
 /* Sets when all artifacts of a run expire: at the run's end. */
 int artifact_set_expiry(
     struct store_txn *, const struct ulid *run, int64_t expires_ms);
@@ -70,7 +72,7 @@ int artifact_list(struct store_txn *, const struct ulid *run,
 enum store_err artifact_file_read(struct store *, const struct artifact_row *,
     uint64_t offset, void *, size_t *len);
 
-/* The writer. Nothing is left on disk unless it was finished. */
+/* The writer. Nothing is left on disk unless it was finished and committed. */
 struct artifact_writer;
 
 enum store_err artifact_writer_new(struct store *, const struct ulid *id,
@@ -79,13 +81,16 @@ enum store_err artifact_writer_new(struct store *, const struct ulid *id,
 enum store_err
 artifact_writer_append(struct artifact_writer *, const void *, size_t len);
 /*
- * Makes the bytes durable and sets id, state, size and sha256 of *row; the
- * caller fills in the rest and commits artifact_insert(row, bytes), with
- * *ret_bytes (NULL for a file) borrowed from the writer, which must live until
- * that write is done. A file that no row names is removed at the next start.
+ * Sets id, state, size and sha256 of *row; the caller fills in the rest and
+ * commits artifact_insert(row, bytes), with *ret_bytes (NULL for a file)
+ * borrowed from the writer, which must live until that write is done. The
+ * commit makes a file durable first; where that fails it refuses the row. A
+ * file that no row names is removed at the next start.
  */
 enum store_err artifact_writer_finish(
     struct artifact_writer *, struct artifact_row *row, const void **ret_bytes);
+/* After a commit that followed: why the file could not be made durable. */
+enum store_err artifact_writer_error(const struct artifact_writer *);
 void artifact_writer_free(struct artifact_writer **);
 
 #endif

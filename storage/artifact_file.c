@@ -22,7 +22,9 @@
 #define SHARD_CHARS  2
 
 struct artifact_writer {
+	struct file_sync sync; /* first */
 	uint32_t magic;
+	LIST_ENTRY(artifact_writer) link; /* once finished with a file */
 	struct store *store;
 	struct ulid id;
 	char name[ULID_CHARS + 1];
@@ -32,6 +34,9 @@ struct artifact_writer {
 	int fd;           /* -1 while all fits into head */
 	bool failed;
 	bool finished;
+	bool published;     /* the file has its name, on the disk */
+	bool dropped;       /* freed while it is published */
+	enum store_err err; /* why it was not published */
 	struct sha256_ctx sha;
 	uint8_t head[LIMIT_INLINE_ARTIFACT_BYTES];
 };
@@ -222,8 +227,9 @@ artifact_writer_append(struct artifact_writer *w, const void *bytes, size_t len)
 
 /* fsync, rename, fsync of the directory: then a row may name the file. */
 static enum store_err
-writer_publish(struct artifact_writer *w)
+writer_publish(struct file_sync *f)
 {
+	struct artifact_writer *w = (struct artifact_writer *)f;
 	enum store_err err;
 	int dir = -1, rc = 0;
 
@@ -242,19 +248,45 @@ writer_publish(struct artifact_writer *w)
 	return rc == 0 ? STORE_OK : store_err_of_errno(rc);
 }
 
+static void
+writer_published(struct file_sync *f, enum store_err err)
+{
+	struct artifact_writer *w = (struct artifact_writer *)f;
+
+	w->published = err == STORE_OK;
+	w->err = err;
+	if (!w->dropped)
+		return;
+	/* No row can name it any more. */
+	if (w->published)
+		artifact_file_remove(w->store, &w->id);
+	artifact_writer_free(&w);
+}
+
+int
+artifact_file_check(struct store *s, const struct ulid *id)
+{
+	const struct artifact_writer *w;
+
+	LIST_FOREACH(w, &s->writers, link)
+		if (memcmp(&w->id, id, sizeof(*id)) == 0 && !w->published)
+			return w->err != STORE_OK ? (int)w->err : STORE_INVALID;
+	return STORE_OK;
+}
+
 enum store_err
 artifact_writer_finish(
     struct artifact_writer *w, struct artifact_row *row, const void **ret_bytes)
 {
-	enum store_err err;
-
 	MAGIC_CHECK(w, WRITER_MAGIC);
 	ASSERT(!w->finished);
 	if (w->failed)
 		return STORE_IO;
-	if (w->fd != -1 && (err = writer_publish(w)) != STORE_OK) {
-		w->failed = true;
-		return err;
+	if (w->fd != -1) {
+		w->sync.wait = writer_publish;
+		w->sync.over = writer_published;
+		file_sync_queue(w->store, &w->sync);
+		LIST_INSERT_HEAD(&w->store->writers, w, link);
 	}
 	w->finished = true;
 	row->id = w->id;
@@ -265,6 +297,12 @@ artifact_writer_finish(
 	return STORE_OK;
 }
 
+enum store_err
+artifact_writer_error(const struct artifact_writer *w)
+{
+	return w->err;
+}
+
 void
 artifact_writer_free(struct artifact_writer **wp)
 {
@@ -273,10 +311,15 @@ artifact_writer_free(struct artifact_writer **wp)
 	if (w == NULL)
 		return;
 	MAGIC_CHECK(w, WRITER_MAGIC);
-	if (w->fd != -1 && !w->finished)
+	*wp = NULL;
+	if (w->finished && w->fd != -1 && !w->dropped)
+		LIST_REMOVE(w, link);
+	w->dropped = !file_sync_cancel(w->store, &w->sync);
+	if (w->dropped)
+		return;
+	if (w->fd != -1 && !w->published)
 		unlinkat(w->store->incoming_fd, w->name, 0);
 	fd_close(&w->fd);
 	w->magic = 0;
 	free(w);
-	*wp = NULL;
 }

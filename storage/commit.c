@@ -2,6 +2,11 @@
  * Group commit: the functions queued in a loop turn run on one transaction.
  * Runs in supervisord. Nothing here acts on the world before the commit: done
  * callbacks come last.
+ *
+ * What waits for the disk are jobs of the committer: the files that rows will
+ * name, and LMDB's commit. The functions run on the loop, between two jobs, and
+ * while a job is under way the loop reads what the last commit left and queues
+ * for the next one. A store without a committer does the jobs at once.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,13 +17,7 @@
 #include "storage/store_impl.h"
 
 #define DEFERRED_MAX 32 /* bounds what waits in memory */
-
-enum turn_outcome {
-	TURN_DONE,
-	TURN_AGAIN,
-	TURN_GROW,
-	TURN_FAILED
-};
+#define CROWD        512
 
 static bool
 op_queue(struct store *s, store_write_fn *fn, void *arg, store_done_fn *done,
@@ -27,7 +26,7 @@ op_queue(struct store *s, store_write_fn *fn, void *arg, store_done_fn *done,
 	struct store_op *op;
 
 	MAGIC_CHECK(s, STORE_MAGIC);
-	ASSERT(!s->committing && !s->opt.read_only);
+	ASSERT(!s->filling && !s->opt.read_only);
 	op = s->given_up ? NULL : calloc(1, sizeof(*op));
 	if (op == NULL) {
 		if (done != NULL)
@@ -40,6 +39,8 @@ op_queue(struct store *s, store_write_fn *fn, void *arg, store_done_fn *done,
 	op->done = done;
 	op->done_arg = done_arg;
 	TAILQ_INSERT_TAIL(&s->ops, op, link);
+	if (++s->queued % CROWD == 0 && s->opt.on_pending != NULL)
+		s->opt.on_pending(s->opt.on_pending_arg);
 	return true;
 }
 
@@ -82,9 +83,21 @@ store_write_soon(struct store *s, store_write_fn *fn, void *arg,
 }
 
 bool
+store_hurried(const struct store *s)
+{
+	return s->hurried;
+}
+
+bool
+store_crowded(const struct store *s)
+{
+	return s->queued >= CROWD;
+}
+
+bool
 store_pending(const struct store *s)
 {
-	return !TAILQ_EMPTY(&s->ops);
+	return !TAILQ_EMPTY(&s->ops) || s->commit.phase != COMMIT_IDLE;
 }
 
 /* Runs one function; true when the turn may go on with the next. */
@@ -157,38 +170,6 @@ commit_err(struct store *s, const struct store_txn *txn)
 	return rc == MDB_PANIC ? STORE_BROKEN : (enum store_err)txn->err;
 }
 
-static enum turn_outcome
-turn_try(struct store *s, struct store_ops *ops, int64_t now_ms, int *ret_err)
-{
-	struct store_txn txn = { .store = s, .writable = true };
-	enum turn_outcome outcome;
-	uint64_t writes = 0;
-
-	s->index.count = 0;
-	if (txn_note(&txn, mdb_txn_begin(s->env, NULL, 0, &txn.mdb)) !=
-	    STORE_OK) {
-		*ret_err = txn.err;
-		return TURN_FAILED;
-	}
-	outcome = turn_fill(&txn, ops, now_ms, &writes);
-	if (outcome != TURN_DONE || txn.puts == 0) {
-		mdb_txn_abort(txn.mdb);
-		*ret_err = txn.err;
-		return outcome;
-	}
-	CRASH_POINT(commit_filled);
-	if (txn_note(&txn, mdb_txn_commit(txn.mdb)) != STORE_OK) {
-		*ret_err = (int)commit_err(s, &txn);
-		return txn.map_full ? TURN_GROW : TURN_FAILED;
-	}
-	CRASH_POINT(commit_written);
-	s->stats.commits++;
-	s->stats.writes += writes;
-	if (now_ms > s->floor_ms)
-		s->floor_ms = now_ms;
-	return TURN_DONE;
-}
-
 /*
  * LMDB gives up the old mapping before it makes the new one, and is of no use
  * without any.
@@ -223,53 +204,205 @@ map_grow(struct store *s)
 	return true;
 }
 
-enum store_err
-turn_commit(struct store *s, struct store_ops *ops, int64_t now_ms)
-{
-	for (;;) {
-		int err = STORE_OK;
+/* The jobs. */
 
-		switch (turn_try(s, ops, now_ms, &err)) {
-		case TURN_DONE:
-			return STORE_OK;
-		case TURN_AGAIN:
-			break;
-		case TURN_GROW:
-			if (!map_grow(s))
-				return STORE_FULL;
-			break;
-		case TURN_FAILED:
-			ASSERT(err != STORE_OK);
-			if (err != STORE_FULL || !reserve_give_up(s))
-				return (enum store_err)err;
-			break;
-		}
+static void
+job_open(void *arg)
+{
+	struct store *s = arg;
+	struct commit *c = &s->commit;
+	struct file_sync *f;
+
+	TAILQ_FOREACH(f, &c->files, link)
+		f->err = f->wait(f);
+	c->rc = mdb_txn_begin(s->env, NULL, 0, &c->txn.mdb);
+}
+
+static void
+job_write(void *arg)
+{
+	struct commit *c = &((struct store *)arg)->commit;
+
+	c->rc = mdb_txn_commit(c->txn.mdb);
+}
+
+static void
+job_close(void *arg)
+{
+	struct commit *c = &((struct store *)arg)->commit;
+
+	mdb_txn_abort(c->txn.mdb);
+	c->rc = 0;
+}
+
+static void
+commit_job(struct store *s, enum commit_phase phase, committer_fn *job)
+{
+	s->commit.phase = phase;
+	if (s->committer == NULL)
+		job(s);
+	else
+		committer_start(s->committer, job, s);
+}
+
+static void
+commit_open(struct store *s)
+{
+	s->commit.txn = (struct store_txn){ .store = s, .writable = true };
+	commit_job(s, COMMIT_OPENING, job_open);
+}
+
+static void
+commit_done(struct store *s, enum store_err result)
+{
+	s->commit.result = result;
+	s->commit.phase = COMMIT_DONE;
+}
+
+/* No transaction is open: what follows from how the last one ended. */
+static void
+commit_next(struct store *s, enum turn_outcome outcome, enum store_err err)
+{
+	bool again = outcome == TURN_AGAIN ||
+	    (outcome == TURN_GROW && map_grow(s)) ||
+	    (outcome == TURN_FAILED && err == STORE_FULL && reserve_give_up(s));
+
+	ASSERT(outcome != TURN_FAILED || err != STORE_OK);
+	if (outcome == TURN_DONE) {
+		commit_done(s, STORE_OK);
+	} else if (again) {
 		s->stats.reruns++;
+		commit_open(s);
+	} else {
+		commit_done(s, outcome == TURN_GROW ? STORE_FULL : err);
 	}
 }
 
-enum store_err
-store_commit(struct store *s, int64_t now_ms)
+static void
+files_over(struct commit *c)
 {
-	struct store_ops ops;
-	struct store_op *op;
-	enum store_err err;
+	struct file_sync *f;
+
+	while ((f = TAILQ_FIRST(&c->files)) != NULL) {
+		TAILQ_REMOVE(&c->files, f, link);
+		f->state = FILE_SYNC_NONE;
+		f->over(f, f->err);
+	}
+}
+
+static void
+opening_over(struct store *s)
+{
+	struct commit *c = &s->commit;
+
+	files_over(c);
+	if (txn_note(&c->txn, c->rc) != STORE_OK) {
+		commit_next(s, TURN_FAILED, (enum store_err)c->txn.err);
+		return;
+	}
+	CRASH_POINT(commit_spooled);
+	s->index.count = 0;
+	s->filling = true;
+	c->outcome = turn_fill(&c->txn, &c->ops, c->now_ms, &c->writes);
+	s->filling = false;
+	if (c->outcome != TURN_DONE || c->txn.puts == 0) {
+		commit_job(s, COMMIT_CLOSING, job_close);
+		return;
+	}
+	CRASH_POINT(commit_filled);
+	commit_job(s, COMMIT_WRITING, job_write);
+}
+
+static void
+writing_over(struct store *s)
+{
+	struct commit *c = &s->commit;
+
+	if (txn_note(&c->txn, c->rc) != STORE_OK) {
+		commit_next(s, c->txn.map_full ? TURN_GROW : TURN_FAILED,
+		    commit_err(s, &c->txn));
+		return;
+	}
+	CRASH_POINT(commit_written);
+	s->stats.commits++;
+	s->stats.writes += c->writes;
+	if (c->now_ms > s->floor_ms)
+		s->floor_ms = c->now_ms;
+	commit_done(s, STORE_OK);
+}
+
+static void
+closing_over(struct store *s)
+{
+	commit_next(s, s->commit.outcome, (enum store_err)s->commit.txn.err);
+}
+
+/* A job is over. */
+static void
+commit_step(struct store *s)
+{
+	static void (*const steps[COMMIT__MAX])(struct store *) = {
+		[COMMIT_OPENING] = opening_over,
+		[COMMIT_WRITING] = writing_over,
+		[COMMIT_CLOSING] = closing_over,
+	};
+
+	ASSERT(!s->reading && steps[s->commit.phase] != NULL);
+	steps[s->commit.phase](s);
+}
+
+/* From outside. */
+
+void
+store_commit_start(struct store *s, int64_t now_ms)
+{
+	struct commit *c = &s->commit;
 
 	MAGIC_CHECK(s, STORE_MAGIC);
-	ASSERT(!s->committing && !s->reading);
+	ASSERT(c->phase == COMMIT_IDLE && !s->filling && !s->reading);
 	if (TAILQ_EMPTY(&s->ops))
-		return STORE_OK;
-	TAILQ_INIT(&ops);
-	TAILQ_CONCAT(&ops, &s->ops, link);
+		return;
+	TAILQ_CONCAT(&c->ops, &s->ops, link);
+	TAILQ_CONCAT(&c->files, &s->files, link);
+	for (struct file_sync *f = TAILQ_FIRST(&c->files); f != NULL;
+	     f = TAILQ_NEXT(f, link)) {
+		f->state = FILE_SYNC_RUNS;
+		if (f->begin != NULL)
+			f->begin(f);
+	}
+	s->queued = 0;
 	s->deferred = 0;
 	s->hurried = false;
-	s->space_known = false;
-	s->committing = true;
+	c->now_ms = now_ms;
 	CRASH_POINT(commit_begun);
-	spools_sync(s);
-	CRASH_POINT(commit_spooled);
-	err = turn_commit(s, &ops, now_ms);
-	s->committing = false;
+	commit_open(s);
+}
+
+bool
+store_commit_go_on(struct store *s)
+{
+	MAGIC_CHECK(s, STORE_MAGIC);
+	if (s->committer != NULL && committer_is_over(s->committer))
+		commit_step(s);
+	while (s->committer == NULL && s->commit.phase != COMMIT_IDLE &&
+	    s->commit.phase != COMMIT_DONE)
+		commit_step(s);
+	return s->commit.phase == COMMIT_DONE;
+}
+
+enum store_err
+store_commit_tell(struct store *s)
+{
+	enum store_err err = s->commit.result;
+	struct store_ops ops;
+	struct store_op *op;
+
+	MAGIC_CHECK(s, STORE_MAGIC);
+	ASSERT(s->commit.phase == COMMIT_DONE);
+	TAILQ_INIT(&ops);
+	TAILQ_CONCAT(&ops, &s->commit.ops, link);
+	s->commit.phase = COMMIT_IDLE;
+	s->space_known = false;
 	while ((op = TAILQ_FIRST(&ops)) != NULL) {
 		TAILQ_REMOVE(&ops, op, link);
 		if (err != STORE_OK)
@@ -283,50 +416,70 @@ store_commit(struct store *s, int64_t now_ms)
 	return err;
 }
 
-static int
-read_mdb_begin(struct store *s)
+bool
+store_committing(const struct store *s)
 {
-	if (s->read_mdb != NULL)
-		return mdb_txn_renew(s->read_mdb);
-	return mdb_txn_begin(s->env, NULL, MDB_RDONLY, &s->read_mdb);
-}
-
-/* The owner of the store has made the map larger. */
-static int
-read_mdb_again(struct store *s)
-{
-	int rc;
-
-	if (s->read_mdb != NULL)
-		mdb_txn_abort(s->read_mdb);
-	s->read_mdb = NULL;
-	rc = mdb_env_set_mapsize(s->env, 0);
-	return rc == 0 ? read_mdb_begin(s) : rc;
-}
-
-enum store_err
-store_read_begin(struct store *s, struct store_txn **ret_txn)
-{
-	struct store_txn *txn = &s->read_txn;
-	int rc;
-
-	MAGIC_CHECK(s, STORE_MAGIC);
-	ASSERT(!s->reading && !s->committing);
-	rc = read_mdb_begin(s);
-	if (rc == MDB_MAP_RESIZED && s->opt.read_only)
-		rc = read_mdb_again(s);
-	if (rc != 0)
-		return store_err_of(rc);
-	*txn = (struct store_txn){ .store = s, .mdb = s->read_mdb };
-	s->reading = true;
-	*ret_txn = txn;
-	return STORE_OK;
+	return s->commit.phase != COMMIT_IDLE;
 }
 
 void
-store_read_end(struct store *s)
+store_commit_wait(struct store *s)
 {
-	ASSERT(s->reading);
-	s->reading = false;
-	mdb_txn_reset(s->read_mdb);
+	while (s->commit.phase != COMMIT_IDLE && !store_commit_go_on(s))
+		committer_wait(s->committer);
+}
+
+/* Waits for the one that is under way, if any, and tells. */
+static enum store_err
+commit_end(struct store *s)
+{
+	MAGIC_CHECK(s, STORE_MAGIC);
+	store_commit_wait(s);
+	return s->commit.phase == COMMIT_IDLE ? STORE_OK : store_commit_tell(s);
+}
+
+enum store_err
+store_commit(struct store *s, int64_t now_ms)
+{
+	enum store_err err = commit_end(s);
+
+	if (err != STORE_OK)
+		return err;
+	store_commit_start(s, now_ms);
+	return commit_end(s);
+}
+
+/* The committer. */
+
+int
+store_committer_start(struct store *s)
+{
+	ASSERT(s->committer == NULL && s->commit.phase == COMMIT_IDLE);
+	return committer_new(&s->committer);
+}
+
+int
+store_committer_fd(const struct store *s)
+{
+	return s->committer == NULL ? -1 : committer_fd(s->committer);
+}
+
+void
+file_sync_queue(struct store *s, struct file_sync *f)
+{
+	if (f->state != FILE_SYNC_NONE)
+		return;
+	f->state = FILE_SYNC_QUEUED;
+	TAILQ_INSERT_TAIL(&s->files, f, link);
+}
+
+bool
+file_sync_cancel(struct store *s, struct file_sync *f)
+{
+	if (f->state == FILE_SYNC_QUEUED)
+		TAILQ_REMOVE(&s->files, f, link);
+	else if (f->state == FILE_SYNC_RUNS)
+		return false;
+	f->state = FILE_SYNC_NONE;
+	return true;
 }

@@ -9,7 +9,7 @@
 #include "model/limits.h"
 #include "storage/store.h"
 
-#define JOURNAL_EXTENTS    64 /* pieces of one item; parts may have several */
+#define JOURNAL_EXTENTS    LIMIT_ITEM_PIECES /* parts may have several */
 #define COLLECT_TEXT_BYTES 4096
 #define COLLECT_NAME_CHARS 255
 

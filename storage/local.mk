@@ -25,6 +25,8 @@ storage_libstorage_a_SOURCES = \
 	storage/codec.c \
 	storage/codec.h \
 	storage/commit.c \
+	storage/committer.c \
+	storage/committer.h \
 	storage/crc32c.c \
 	storage/crc32c.h \
 	storage/event.c \
@@ -35,6 +37,7 @@ storage_libstorage_a_SOURCES = \
 	storage/journal.h \
 	storage/meta.c \
 	storage/purge.c \
+	storage/read.c \
 	storage/records.c \
 	storage/records_read.c \
 	storage/restore.c \
@@ -68,6 +71,13 @@ t_unit_storage_commit_test_SOURCES = t/unit/storage_commit_test.c \
 	t/unit/storage_fixture.h t/unit/tap.h
 t_unit_storage_commit_test_LDADD = $(STORAGE_TEST_LIBS)
 TESTS += t/unit/storage_commit_test
+
+check_PROGRAMS += t/unit/storage_committer_test
+t_unit_storage_committer_test_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS)
+t_unit_storage_committer_test_SOURCES = t/unit/storage_committer_test.c \
+	t/unit/storage_fixture.h t/unit/tap.h
+t_unit_storage_committer_test_LDADD = $(STORAGE_TEST_LIBS)
+TESTS += t/unit/storage_committer_test
 
 check_PROGRAMS += t/unit/storage_run_test
 t_unit_storage_run_test_CPPFLAGS = $(AM_CPPFLAGS) $(LMDB_CFLAGS)

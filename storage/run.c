@@ -74,6 +74,9 @@ static const struct field run_fields[] = {
 	F_NAME(struct run_record, trust, TRUST__MAX, trust_name),
 	F_U64(struct run_record, heard),
 	F_I64(struct run_record, spent_mono_ms),
+	F_BOOL(struct run_record, acted),
+	F_TEXT(struct run_record, owner),
+	F_BOOL(struct run_record, share_session),
 };
 #define RUN_FIELDS       (sizeof(run_fields) / sizeof(run_fields[0]))
 #define RUN_FIELDS_FIRST 28 /* of the first version; add behind them */

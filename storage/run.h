@@ -14,6 +14,7 @@
 #define STORE_FACTS_CHARS    128
 #define STORE_CODE_CHARS     48
 #define STORE_PHASE_CHARS    24
+#define STORE_LABEL_CHARS    64 /* of a client */
 #define STORE_IDENTITY_BYTES 33 /* scope and digest, see idem.h */
 
 enum run_intent {
@@ -57,6 +58,9 @@ struct run_record {
 	uint64_t
 	    heard; /* the last message of its worker that is in the store */
 	int64_t spent_mono_ms; /* the monotonic clock when spent_ms was so */
+	char owner[STORE_LABEL_CHARS + 1]; /* of a session that it makes */
+	bool share_session;                /* with clients of all labels */
+	bool acted; /* it may have changed something: never executed again */
 };
 
 /* Has its record's life ended? Such a run is answered as not found. */
@@ -134,6 +138,18 @@ int run_list(struct store_txn *, const struct run_filter *, uint64_t offset,
 int run_list_range(struct store_txn *, const struct run_filter *,
     const struct run_range *, uint64_t offset, uint64_t limit, run_visit_fn *fn,
     void *arg, uint64_t *ret_total);
+/* A list that goes on over several transactions. All zero at first. */
+struct run_walk {
+	struct run_range range;
+	uint64_t offset; /* to skip; lowered as it is done */
+	bool begun;
+	struct ulid last; /* seen, once it is begun */
+	bool done;
+};
+#define RUN_WORK_VISIT 16 /* a visit costs as much as so many skips */
+/* As much of it as work pays for, 1 for an entry that is skipped. */
+int run_list_some(struct store_txn *, const struct run_filter *,
+    struct run_walk *, unsigned work, run_visit_fn *fn, void *arg);
 /*
  * How many there are in a range, whatever its before: at most max are looked
  * at, *ret_more tells whether there are more than that.

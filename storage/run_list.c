@@ -127,6 +127,43 @@ run_list_range(struct store_txn *txn, const struct run_filter *f,
 }
 
 int
+run_list_some(struct store_txn *txn, const struct run_filter *f,
+    struct run_walk *walk, unsigned work, run_visit_fn *fn, void *arg)
+{
+	struct run_range range = walk->range;
+	struct key prefix, top;
+	struct txn_walk w;
+	uint64_t total;
+	unsigned done = 0;
+	bool cut;
+	int rc;
+
+	if ((rc = run_index_prefix(f, &prefix)) != STORE_OK ||
+	    (rc = run_index_total(txn, &prefix, &total)) != STORE_OK)
+		return rc;
+	if (walk->begun)
+		range.before = &walk->last;
+	/* An offset behind the end must not cost a walk to it. */
+	walk->done = walk->offset >= total;
+	cut = range_top(&range, &prefix, &top);
+	walk_down(&w, txn, TABLE_RUN_INDEX, &prefix, cut ? &top : NULL);
+	while (!walk->done && done < work) {
+		walk->done = !range_next(&w, &range);
+		if (walk->done)
+			break;
+		walk->last = entry_id(&w);
+		walk->begun = true;
+		done += walk->offset > 0 ? 1 : RUN_WORK_VISIT;
+		if (walk->offset > 0)
+			walk->offset--;
+		else
+			walk->done = !visit_entry(&w, fn, arg);
+	}
+	walk_end(&w);
+	return txn->err;
+}
+
+int
 run_count_range(struct store_txn *txn, const struct run_filter *f,
     const struct run_range *range, uint64_t max, uint64_t *ret_count,
     bool *ret_more)

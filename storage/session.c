@@ -22,8 +22,11 @@ static const struct field session_fields[] = {
 	F_TEXT(struct session_record, template_id),
 	F_FIXED(struct session_record, last_run),
 	F_NAME(struct session_record, trust, TRUST__MAX, trust_name),
+	F_TEXT(struct session_record, owner),
+	F_BOOL(struct session_record, shared),
 };
-#define SESSION_FIELDS (sizeof(session_fields) / sizeof(session_fields[0]))
+#define SESSION_FIELDS       (sizeof(session_fields) / sizeof(session_fields[0]))
+#define SESSION_FIELDS_FIRST 8 /* of the first version; add behind them */
 
 static void
 session_key(struct key *k, const struct ulid *id)
@@ -94,7 +97,8 @@ session_get(
 	if ((rc = txn_get(txn, TABLE_SESSIONS, &k, &p, &len)) != STORE_OK)
 		return rc;
 	memset(&r, 0, sizeof(r));
-	rc = codec_decode(p, len, &r, session_fields, SESSION_FIELDS);
+	rc = codec_decode_grown(
+	    p, len, &r, session_fields, SESSION_FIELDS_FIRST, SESSION_FIELDS);
 	if (rc != STORE_OK)
 		return rc;
 	if (memcmp(&r.id, id, sizeof(*id)) != 0 || !session_valid(&r))
@@ -117,7 +121,7 @@ session_update(struct store_txn *txn, const struct session_record *r,
 
 int
 session_take(struct store_txn *txn, const struct ulid *id, uint32_t uid,
-    enum trust_level trust, int64_t now_ms)
+    enum trust_level trust, const char *label, int64_t now_ms)
 {
 	struct session_record r;
 	int64_t old;
@@ -126,13 +130,25 @@ session_take(struct store_txn *txn, const struct ulid *id, uint32_t uid,
 	if ((rc = session_get(txn, id, &r)) != STORE_OK)
 		return rc;
 	if (session_record_expired(&r, now_ms) || uid != r.uid ||
-	    !session_record_for(&r, trust))
+	    !session_record_for(&r, trust) || !session_record_of(&r, label))
 		return STORE_NOT_FOUND;
 	if (r.expires_ms == 0)
 		return STORE_OK;
 	old = r.expires_ms;
 	r.expires_ms = 0;
 	return session_update(txn, &r, old);
+}
+
+int
+session_share(struct store_txn *txn, const struct ulid *id, bool shared)
+{
+	struct session_record r;
+	int rc;
+
+	if ((rc = session_get(txn, id, &r)) != STORE_OK)
+		return rc;
+	r.shared = shared;
+	return session_put(txn, &r);
 }
 
 int

@@ -8,6 +8,8 @@
 #ifndef STORAGE_SESSION_H
 #define STORAGE_SESSION_H
 
+#include <string.h>
+
 #include "common/buf.h"
 #include "model/limits.h"
 #include "storage/run.h"
@@ -22,8 +24,21 @@ struct session_record {
 	char
 	    template_id[STORE_TEMPLATE_CHARS + 1]; /* of the run that made it */
 	struct ulid last_run;
-	enum trust_level trust; /* of the client whose run made it */
+	enum trust_level trust;            /* of the client whose run made it */
+	char owner[STORE_LABEL_CHARS + 1]; /* label of that client; "": none */
+	bool shared;                       /* for clients of all labels */
 };
+
+/* The label of a client that uses all sessions of its user. */
+#define SESSION_ALL_LABELS "*"
+
+/* Sessions of another label are nothing for a client unless they are shared. */
+static inline bool
+session_record_of(const struct session_record *r, const char *label)
+{
+	return r->shared || strcmp(label, SESSION_ALL_LABELS) == 0 ||
+	    strcmp(r->owner, label) == 0;
+}
 
 /* What a trusted client's run made is nothing for one that is trusted less. */
 static inline bool
@@ -45,10 +60,13 @@ int session_get(
     struct store_txn *, const struct ulid *, struct session_record *ret);
 /*
  * For a submission: STORE_NOT_FOUND when there is no live session of that id
- * that is this uid's and for that level of trust. Clears its expiry.
+ * that is this uid's, for that level of trust and of that label. Clears its
+ * expiry.
  */
 int session_take(struct store_txn *, const struct ulid *, uint32_t uid,
-    enum trust_level, int64_t now_ms);
+    enum trust_level, const char *label, int64_t now_ms);
+/* STORE_NOT_FOUND when there is none. */
+int session_share(struct store_txn *, const struct ulid *, bool shared);
 /*
  * For the terminal write of a run, after run_update(): notes it as the last
  * one, and when no other run uses or waits for the session, its new expiry.
@@ -91,6 +109,13 @@ enum store_err
 session_state_append(struct session_state *, const void *, size_t len);
 /* Durably in the place of an earlier one. The writer stays to be freed. */
 enum store_err session_state_commit(struct session_state *);
+/*
+ * The same with the next commit, before its rows; done is called then, with
+ * STORE_CLOSED when there was none. STORE_OK: the writer is taken.
+ */
+typedef void session_state_fn(void *arg, enum store_err);
+enum store_err
+session_state_queue(struct session_state **, session_state_fn *done, void *arg);
 void session_state_free(struct session_state **);
 
 /*

@@ -23,6 +23,7 @@
 #define SEAL_VERSION 1
 
 struct session_state {
+	struct file_sync sync; /* first */
 	uint32_t magic;
 	struct store *store;
 	struct ulid session;
@@ -32,6 +33,8 @@ struct session_state {
 	uint32_t crc;
 	bool linked; /* the name is there */
 	bool failed;
+	session_state_fn *done;
+	void *arg;
 };
 
 /* The seal: its version, and a CRC-32C of that, the session and the state. */
@@ -130,20 +133,24 @@ session_state_append(struct session_state *st, const void *bytes, size_t len)
 	return STORE_OK;
 }
 
-enum store_err
-session_state_commit(struct session_state *st)
+static enum store_err
+state_seal(struct session_state *st)
 {
-	struct store *s = st->store;
 	uint8_t seal[STATE_SEAL_BYTES];
-	char name[ULID_CHARS + 1];
-	enum store_err err;
 
-	MAGIC_CHECK(st, STATE_MAGIC);
 	if (st->failed)
 		return STORE_IO;
 	seal_put(st->crc, seal);
-	if ((err = state_write(st, seal, sizeof(seal))) != STORE_OK)
-		return err;
+	return state_write(st, seal, sizeof(seal));
+}
+
+static enum store_err
+state_publish(struct file_sync *f)
+{
+	struct session_state *st = (struct session_state *)f;
+	struct store *s = st->store;
+	char name[ULID_CHARS + 1];
+
 	ulid_format(&st->session, name);
 	if (fdatasync(st->fd) == -1)
 		return store_err_of_errno(errno);
@@ -155,6 +162,44 @@ session_state_commit(struct session_state *st)
 	if (fsync(s->sessions_fd) == -1)
 		return store_err_of_errno(errno);
 	CRASH_POINT(state_stored);
+	return STORE_OK;
+}
+
+static void
+state_published(struct file_sync *f, enum store_err err)
+{
+	struct session_state *st = (struct session_state *)f;
+
+	st->done(st->arg, err);
+	session_state_free(&st);
+}
+
+enum store_err
+session_state_commit(struct session_state *st)
+{
+	enum store_err err;
+
+	MAGIC_CHECK(st, STATE_MAGIC);
+	err = state_seal(st);
+	return err == STORE_OK ? state_publish(&st->sync) : err;
+}
+
+enum store_err
+session_state_queue(
+    struct session_state **state, session_state_fn *done, void *arg)
+{
+	struct session_state *st = *state;
+	enum store_err err;
+
+	MAGIC_CHECK(st, STATE_MAGIC);
+	if ((err = state_seal(st)) != STORE_OK)
+		return err;
+	st->done = done;
+	st->arg = arg;
+	st->sync.wait = state_publish;
+	st->sync.over = state_published;
+	file_sync_queue(st->store, &st->sync);
+	*state = NULL;
 	return STORE_OK;
 }
 

@@ -20,6 +20,7 @@
 #define COPY_BYTES  65536
 
 struct spool {
+	struct file_sync sync; /* first */
 	uint32_t magic;
 	LIST_ENTRY(spool) link;
 	struct store *store;
@@ -27,9 +28,50 @@ struct spool {
 	int fd;
 	uint64_t end;
 	uint64_t max_bytes;
-	bool dirty;
+	uint64_t syncing;   /* the end when the sync began */
+	uint64_t synced;    /* bytes before it are on the disk */
+	bool named;         /* so is its name; only whoever syncs looks here */
+	bool dropped;       /* freed while it is synced */
 	enum store_err err; /* sticky: bytes may be missing */
 };
+
+static void
+spool_sync_begin(struct file_sync *f)
+{
+	struct spool *sp = (struct spool *)f;
+
+	sp->syncing = sp->end;
+}
+
+static enum store_err
+spool_sync_wait(struct file_sync *f)
+{
+	struct spool *sp = (struct spool *)f;
+
+	if (!sp->named && fsync(sp->store->spool_fd) == -1)
+		return store_err_of_errno(errno);
+	sp->named = true;
+	if (fdatasync(sp->fd) == -1)
+		return store_err_of_errno(errno);
+	return STORE_OK;
+}
+
+/* After a failure the kernel may forget the bytes: it stays. */
+static void
+spool_sync_over(struct file_sync *f, enum store_err err)
+{
+	struct spool *sp = (struct spool *)f;
+
+	if (sp->err == STORE_OK)
+		sp->err = err;
+	if (sp->err == STORE_OK)
+		sp->synced = sp->syncing;
+	CRASH_POINT(spool_synced);
+	if (sp->dropped)
+		spool_free(&sp);
+	else if (sp->err == STORE_OK && sp->end > sp->syncing)
+		file_sync_queue(sp->store, f); /* what came meanwhile */
+}
 
 static enum store_err
 spool_file(struct spool *sp, uint64_t end)
@@ -42,7 +84,6 @@ spool_file(struct spool *sp, uint64_t end)
 	    O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 	if (sp->fd == -1 || fstat(sp->fd, &st) == -1)
 		return store_err_of_errno(errno);
-	sp->store->spool_dir_dirty = true;
 	CRASH_POINT(spool_opened);
 	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size < end)
 		return STORE_CORRUPT;
@@ -67,8 +108,11 @@ spool_open(struct store *s, const struct ulid *run, uint64_t end,
 	sp->magic = SPOOL_MAGIC;
 	sp->store = s;
 	sp->run = *run;
-	sp->end = end;
+	sp->end = sp->synced = end;
 	sp->max_bytes = max_bytes;
+	sp->sync.begin = spool_sync_begin;
+	sp->sync.wait = spool_sync_wait;
+	sp->sync.over = spool_sync_over;
 	LIST_INSERT_HEAD(&s->spools, sp, link);
 	if ((err = spool_file(sp, end)) != STORE_OK) {
 		sys = errno;
@@ -119,7 +163,7 @@ spool_append(struct spool *sp, const void *bytes, size_t len,
 	extent->offset = sp->end;
 	extent->len = len;
 	sp->end += len;
-	sp->dirty = true;
+	file_sync_queue(sp->store, &sp->sync);
 	CRASH_POINT(spool_appended);
 	return STORE_OK;
 }
@@ -178,11 +222,15 @@ spool_free(struct spool **spp)
 	if (sp == NULL)
 		return;
 	MAGIC_CHECK(sp, SPOOL_MAGIC);
-	LIST_REMOVE(sp, link);
+	*spp = NULL;
+	if (!sp->dropped)
+		LIST_REMOVE(sp, link);
+	sp->dropped = !file_sync_cancel(sp->store, &sp->sync);
+	if (sp->dropped)
+		return;
 	fd_close(&sp->fd);
 	sp->magic = 0;
 	free(sp);
-	*spp = NULL;
 }
 
 enum store_err
@@ -197,30 +245,6 @@ spool_remove(struct store *s, const struct ulid *run)
 	return STORE_OK;
 }
 
-void
-spools_sync(struct store *s)
-{
-	enum store_err dir_err = STORE_OK;
-	struct spool *sp;
-
-	if (s->spool_dir_dirty && fsync(s->spool_fd) == -1)
-		dir_err = store_err_of_errno(errno);
-	else
-		s->spool_dir_dirty = false;
-	LIST_FOREACH(sp, &s->spools, link) {
-		if (!sp->dirty)
-			continue;
-		/* After a failure the kernel may forget the bytes: it stays. */
-		if (dir_err != STORE_OK)
-			sp->err = dir_err;
-		else if (fdatasync(sp->fd) == -1)
-			sp->err = store_err_of_errno(errno);
-		else
-			sp->dirty = false;
-		CRASH_POINT(spool_synced);
-	}
-}
-
 int
 spool_check(struct store *s, const struct ulid *run, uint64_t end)
 {
@@ -230,8 +254,7 @@ spool_check(struct store *s, const struct ulid *run, uint64_t end)
 		if (memcmp(&sp->run, run, sizeof(*run)) == 0) {
 			if (sp->err != STORE_OK)
 				return (int)sp->err;
-			return end <= sp->end && !sp->dirty ? STORE_OK
-							    : STORE_INVALID;
+			return end <= sp->synced ? STORE_OK : STORE_INVALID;
 		}
 	return STORE_INVALID;
 }

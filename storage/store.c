@@ -247,7 +247,11 @@ store_open(const char *dir, const struct store_options *opt,
 	options_fill(&s->opt);
 	buf_init(&s->scratch, SCRATCH_BYTES);
 	TAILQ_INIT(&s->ops);
+	TAILQ_INIT(&s->files);
+	TAILQ_INIT(&s->commit.ops);
+	TAILQ_INIT(&s->commit.files);
 	LIST_INIT(&s->spools);
+	LIST_INIT(&s->writers);
 	s->dir_fd = s->store_fd = -1;
 	s->artifacts_fd = s->incoming_fd = -1;
 	s->spool_fd = s->sessions_fd = -1;
@@ -273,16 +277,24 @@ store_open(const char *dir, const struct store_options *opt,
 void
 store_give_up(struct store *s)
 {
+	struct file_sync *f;
 	struct store_op *op;
 
 	MAGIC_CHECK(s, STORE_MAGIC);
-	ASSERT(!s->committing && !s->reading);
+	ASSERT(!s->filling && !s->reading);
 	s->given_up = true;
+	store_commit_wait(s);
+	if (store_committing(s))
+		(void)store_commit_tell(s);
 	while ((op = TAILQ_FIRST(&s->ops)) != NULL) {
 		TAILQ_REMOVE(&s->ops, op, link);
 		if (op->done != NULL)
 			op->done(op->done_arg, STORE_CLOSED);
 		free(op);
+	}
+	while ((f = TAILQ_FIRST(&s->files)) != NULL) {
+		(void)file_sync_cancel(s, f);
+		f->over(f, STORE_CLOSED);
 	}
 }
 
@@ -294,7 +306,8 @@ store_free(struct store **sp)
 	if (s == NULL)
 		return;
 	store_give_up(s);
-	ASSERT(LIST_EMPTY(&s->spools));
+	ASSERT(LIST_EMPTY(&s->spools) && LIST_EMPTY(&s->writers));
+	committer_free(&s->committer);
 	if (s->read_mdb != NULL)
 		mdb_txn_abort(s->read_mdb);
 	if (s->env != NULL)

@@ -116,6 +116,13 @@ void store_write_soon(struct store *, store_write_fn *fn, void *arg,
     store_done_fn *done, void *done_arg);
 /* What waits is committed at the end of this turn. */
 void store_hurry(struct store *);
+bool store_hurried(const struct store *);
+/*
+ * So much waits for the commit under way that it is to be waited for. on_pending
+ * is called again then.
+ */
+bool store_crowded(const struct store *);
+/* Is anything queued or under way? */
 bool store_pending(const struct store *);
 /*
  * Ends the turn. now_ms is kept as the stamp no later start may be below.
@@ -124,6 +131,26 @@ bool store_pending(const struct store *);
  * then find the writes that were answered so done or not done.
  */
 enum store_err store_commit(struct store *, int64_t now_ms);
+
+/*
+ * The same without waiting for the disk, once there is a committer: a thread of
+ * the store's own, that must be started before the filter of system calls is
+ * loaded and needs futex(2). 0 or an errno value.
+ */
+int store_committer_start(struct store *);
+/* Readable when store_commit_go_on() has something to do; -1: no committer. */
+int store_committer_fd(const struct store *);
+/* Takes what is queued; later writes are for the next commit. None may be
+ * under way. */
+void store_commit_start(struct store *, int64_t now_ms);
+/* Not within a read. True: the commit is over, store_commit_tell() is due. */
+bool store_commit_go_on(struct store *);
+/* Calls the done callbacks; its result is that of store_commit(). */
+enum store_err store_commit_tell(struct store *);
+/* Is one under way, or not told? */
+bool store_committing(const struct store *);
+/* Until the one that is under way, if any, is over. */
+void store_commit_wait(struct store *);
 
 /* At most one at a time; ret_txn is borrowed until store_read_end. */
 enum store_err store_read_begin(struct store *, struct store_txn **ret_txn);

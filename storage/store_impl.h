@@ -7,6 +7,7 @@
 
 #include "common/buf.h"
 #include "storage/event.h"
+#include "storage/committer.h"
 #include "storage/run_index.h"
 #include "storage/txn.h"
 
@@ -23,8 +24,63 @@ struct store_op {
 };
 TAILQ_HEAD(store_ops, store_op);
 
+enum turn_outcome {
+	TURN_DONE,
+	TURN_AGAIN,
+	TURN_GROW,
+	TURN_FAILED
+};
+
+/*
+ * A file that must be on the disk before a commit whose rows name it. It is the
+ * first member of what it is about, so that one becomes the other by a cast.
+ */
+struct file_sync {
+	TAILQ_ENTRY(file_sync) link;
+	/* On the loop, when the commit begins; may be NULL. */
+	void (*begin)(struct file_sync *);
+	/* Waits for the disk: on the committer, beside the loop. */
+	enum store_err (*wait)(struct file_sync *);
+	/* On the loop, before the functions of the commit run. */
+	void (*over)(struct file_sync *, enum store_err);
+	enum {
+		FILE_SYNC_NONE,
+		FILE_SYNC_QUEUED,
+		FILE_SYNC_RUNS
+	} state;
+	enum store_err err;
+};
+TAILQ_HEAD(file_syncs, file_sync);
+
+/* Before the next commit; nothing when it is queued already. */
+void file_sync_queue(struct store *, struct file_sync *);
+/* False: it runs; over() will be called, and it must live until then. */
+bool file_sync_cancel(struct store *, struct file_sync *);
+
+enum commit_phase {
+	COMMIT_IDLE,
+	COMMIT_OPENING, /* files are synced, the transaction is begun */
+	COMMIT_WRITING, /* it is filled and is committed */
+	COMMIT_CLOSING, /* it is aborted */
+	COMMIT_DONE,    /* those that wait for it are to be told */
+	COMMIT__MAX
+};
+
+struct commit {
+	enum commit_phase phase;
+	struct store_ops ops;
+	struct file_syncs files;
+	struct store_txn txn;
+	int64_t now_ms;
+	uint64_t writes;
+	enum turn_outcome outcome; /* of the transaction that is aborted */
+	enum store_err result;     /* once it is done */
+	int rc;                    /* LMDB's, of the last job */
+};
+
 struct spool;
 LIST_HEAD(spool_list, spool);
+LIST_HEAD(writer_list, artifact_writer);
 
 #define SCHEMA_VERSION 4
 
@@ -40,16 +96,21 @@ struct store {
 	int spool_fd;
 	int sessions_fd;
 	struct store_ops ops;
+	unsigned queued;   /* how many */
 	unsigned deferred; /* of them, those that can wait */
 	bool hurried;      /* on_pending was called for this turn */
-	bool committing;
+	bool filling;      /* the functions of a commit run */
 	bool given_up;
-	MDB_txn *read_mdb; /* reset between turns */
+	struct commit commit;
+	struct file_syncs files;     /* for the next commit */
+	struct committer *committer; /* NULL: the loop waits for the disk */
+	MDB_txn *read_mdb;           /* reset between turns */
 	struct store_txn read_txn;
 	bool reading;
 	struct spool_list spools;
-	bool spool_dir_dirty; /* a spool was created since the last sync */
-	bool shards_dirty;    /* a shard's name may not be on disk yet */
+	struct writer_list writers; /* finished, with files */
+	bool shards_dirty; /* a shard's name may not be on disk yet; only
+			      whoever publishes artifacts looks here */
 	bool reserve_held;
 	bool space_known; /* since the last commit: */
 	struct store_space space;
@@ -59,6 +120,7 @@ struct store {
 	struct buf scratch;            /* see scratch_begin() */
 	struct index_queue index;
 	struct key trim_next; /* where trim.c looks next */
+	uint32_t trim_uid;    /* whose artifacts it looks for */
 	unsigned trim_passes; /* that ended without any effect */
 	struct store_stats stats;
 };
@@ -78,22 +140,19 @@ int meta_look(struct store *, MDB_txn *);
 int meta_put(struct store_txn *, const char *name, int64_t value);
 int meta_get(struct store_txn *, const char *name, int64_t *ret_value);
 
-/* Runs and commits queued functions; the results are left in the ops. */
-enum store_err turn_commit(struct store *, struct store_ops *, int64_t now_ms);
-
 /* Bytes set aside, given up once when the disk is full, taken back later. */
 void reserve_take(struct store *);
 bool reserve_give_up(struct store *);
 
-/* Makes all appended item bytes durable; failures stay with their spool. */
-void spools_sync(struct store *);
-/* May rows name the run's spool bytes up to end? */
+/* May rows name the run's spool bytes up to end? A failed sync stays. */
 int spool_check(struct store *, const struct ulid *run, uint64_t end);
 
 /* The directory artifacts/XX of an id; made when create. */
 enum store_err
 shard_open(struct store *, const struct ulid *, bool create, int *ret_fd);
 void artifact_file_remove(struct store *, const struct ulid *);
+/* May a row name this file, as far as a writer knows of it? */
+int artifact_file_check(struct store *, const struct ulid *);
 /* STORE_CORRUPT when there is none; *ret_fd is the caller's. */
 enum store_err
 artifact_file_open(struct store *, const struct ulid *, int *ret_fd);
@@ -154,7 +213,7 @@ enum store_err
 files_unnamed(struct store_txn *, files_unnamed_fn *fn, void *arg);
 
 /* A change of what all artifacts hold. */
-int artifact_total_add(struct store_txn *, int64_t bytes);
+int artifact_total_add(struct store_txn *, uint32_t uid, int64_t bytes);
 
 /* artifact.c for the sweep: *ret_file says whether a file must go. */
 int artifact_expire(struct store_txn *, const struct ulid *, int64_t now_ms,

@@ -30,7 +30,9 @@ enum store_err store_sweep(struct store *, int64_t now_ms, int64_t tombstone_ms,
 /*
  * Queues one batch that lets artifacts expire before their time, those first
  * that would be next, until all together hold at most budget bytes (at most
- * INT64_MAX). Those of runs that have not ended stay. result.more: call again.
+ * INT64_MAX). They are of the user whose artifacts hold the most, so that no
+ * user loses any to another who has more. Those of runs that have not ended
+ * stay. result.more: call again.
  */
 enum store_err store_trim(struct store *, int64_t now_ms, int64_t tombstone_ms,
     uint64_t budget, unsigned max, sweep_done_fn *done, void *arg);

@@ -265,7 +265,7 @@ adopt_worker(struct cell *c, uint64_t stored, const char *name,
 	w->cell_id = c->id;
 	c->worker = w;
 	cell_take_up(c);
-	w->heard_ms = clock_mono_ms();
+	w->heard_ms = w->pulse_ms = clock_mono_ms();
 	worker_arm(w->pulse, c->sup->settings.pingMs);
 	say_resume(w);
 	CRASH_POINT(adopt_told);

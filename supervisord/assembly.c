@@ -1,8 +1,8 @@
 /*
  * Putting a run's results together, in supervisord. Works from the store and
  * the spool alone, so that it does the same for a run that was found running
- * after a crash. An artifact that cannot be stored costs a warning, never the
- * terminal state.
+ * after a crash. An artifact that cannot be stored makes a success a partial
+ * one, with a warning; it never costs the terminal state.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,6 @@
 #include "common/crashpoint.h"
 #include "common/log.h"
 #include "common/panic.h"
-#include "json/tape.h"
 #include "storage/journal.h"
 #include "storage/spool.h"
 #include "storage/store.h"
@@ -24,6 +23,7 @@
 #include "supervisord/registry.h"
 #include "supervisord/sup.h"
 #include "supervisord/task.h"
+#include "supervisord/verdict.h"
 
 #define SLICE_BYTES        (1u << 20)
 #define SLICE_ITEMS        64
@@ -31,11 +31,14 @@
 #define ARTIFACT_BYTES_MAX (UINT64_C(2) << 30)
 
 enum assembly_phase {
+	ASM_SETTLE,   /* queue a write behind all that are to be stored */
 	ASM_ITEMS,    /* count and copy the items' records */
 	ASM_PART,     /* open the artifact of the next part */
 	ASM_COPY,     /* copy its items, a slice at a time */
+	ASM_KEPT,     /* see whether it is on the disk */
 	ASM_ENVELOPE, /* open the TaskResult */
 	ASM_WRITE,    /* write it, a slice at a time */
+	ASM_WRITTEN,  /* see whether it is on the disk */
 	ASM_COMMIT,
 	ASM_WAIT, /* for the commit */
 	ASM__MAX
@@ -44,6 +47,7 @@ enum assembly_phase {
 struct assembly {
 	struct task *task;
 	enum assembly_phase phase;
+	enum assembly_phase settled; /* the phase after ASM_SETTLE */
 	struct event *next;
 	struct items items;
 	struct outcome outcome;
@@ -70,82 +74,54 @@ assembly_arm(struct assembly *a, int64_t ms)
 	evtimer_add(a->next, &tv);
 }
 
+/* A run has succeeded only when all that it made is stored. */
 static void
-assembly_warn(struct assembly *a, const char *what, const char *why)
+assembly_lose(struct assembly *a, const char *what, const char *why)
 {
 	log_warn("%s: %s: %s", a->task->name, what, why);
 	lines_addf(&a->task->warnings, "%s could not be stored: %s", what, why);
+	if (a->outcome.status == RUN_SUCCEEDED) {
+		a->outcome.status = RUN_PARTIAL_SUCCESS;
+		a->task->rec.status = RUN_PARTIAL_SUCCESS;
+	}
+}
+
+/* All that was queued before is stored, or is known to have failed. */
+static void
+assembly_settle(struct assembly *a, enum assembly_phase next)
+{
+	a->phase = ASM_SETTLE;
+	a->settled = next;
+	assembly_arm(a, 0);
+}
+
+static bool
+assembly_settled(struct sup *sup, struct change *c, int err)
+{
+	struct task *t = tasks_find(sup->tasks, &c->rec.id);
+
+	if (t == NULL || t->assembly == NULL || err == STORE_CLOSED)
+		return false;
+	t->assembly->phase = t->assembly->settled;
+	assembly_arm(t->assembly, 0);
+	return false;
+}
+
+static void
+asm_settle(struct assembly *a)
+{
+	struct task *t = a->task;
+	struct change *c = change_new(t->sup, &t->rec, CHANGE_KEEP);
+
+	if (c == NULL) {
+		assembly_arm(a, RETRY_MS);
+		return;
+	}
+	a->phase = ASM_WAIT;
+	change_commit(c, assembly_settled, NULL);
 }
 
 /* Items. */
-
-/* A result that counts {total, succeeded} itself is judged by that. */
-static void
-facts_of_summary(struct task *t, struct outcome_facts *f)
-{
-	struct json_doc *doc = NULL;
-	struct json_val summary;
-	const void *text;
-	int64_t total, good;
-	size_t len = 0;
-
-	text = t->intake == NULL ? NULL : intake_result(t->intake, &len);
-	if (text == NULL ||
-	    !json_parse(
-		text, len, NULL, JSON_BORROW | JSON_DUP_ERROR, &doc, NULL))
-		return;
-	summary = json_obj_get(json_root(doc), "summary");
-	if (json_get_int64(json_obj_get(summary, "total"), &total) &&
-	    json_get_int64(json_obj_get(summary, "succeeded"), &good) &&
-	    total >= 1 && total <= UINT32_MAX && good >= 0 && good <= total) {
-		f->counted = true;
-		f->total = (uint32_t)total;
-		f->succeeded = (uint32_t)good;
-		f->failed = (uint32_t)(total - good);
-	}
-	json_doc_free(&doc);
-}
-
-static void
-items_decide(struct assembly *a)
-{
-	struct task *t = a->task;
-	const struct template *template =
-	    registry_find(t->sup->registry, t->rec.template_id);
-	static const struct run_end none;
-	bool started = t->rec.started_ms != 0;
-	int64_t since = started ? t->rec.started_ms : t->rec.created_ms;
-	struct outcome_facts facts = { .intent = t->rec.intent,
-		.end = intake_end(t->intake),
-		.lost = t->lost,
-		.lost_text = t->lost_text,
-		.limit_ms = t->rec.limit_ms,
-		.passed_ms = clock_stamp_ms() - since,
-		.counted = a->items.by_items,
-		.total = t->rec.total,
-		.succeeded = a->items.succeeded,
-		.failed = a->items.failed };
-
-	/* Its worker may have ended well before a write of it failed. */
-	if (t->abort != ERR_NONE && (facts.end->given || t->lost == ERR_NONE)) {
-		facts.end = &none;
-		facts.lost = t->abort;
-		facts.lost_text = t->abort_text;
-	}
-	if (template != NULL) {
-		facts.partial_ok = template->partial_ok;
-		facts.threshold = template->threshold;
-	}
-	if (facts.partial_ok && !facts.counted)
-		facts_of_summary(t, &facts);
-	outcome_decide(
-	    &facts, started, &t->steps, clock_mono_ms(), &a->outcome);
-	t->rec.status = a->outcome.status;
-	strlcpy(t->rec.error_code, err_name(a->outcome.code),
-	    sizeof(t->rec.error_code));
-	t->rec.done = a->items.by_items ? a->items.succeeded + a->items.failed
-					: t->rec.done;
-}
 
 static void
 asm_items(struct assembly *a)
@@ -170,7 +146,7 @@ asm_items(struct assembly *a)
 	store_read_end(t->sup->store);
 	if (a->index == LIMIT_ITEMS ||
 	    (t->rec.total > 0 && a->index >= t->rec.total)) {
-		items_decide(a);
+		verdict_reach(t, &a->items, &a->outcome);
 		a->phase = ASM_PART;
 	}
 	assembly_arm(a, 0);
@@ -181,7 +157,7 @@ asm_items(struct assembly *a)
 static void
 part_drop(struct assembly *a, const char *why)
 {
-	assembly_warn(a, a->collect.name, why);
+	assembly_lose(a, a->collect.name, why);
 	artifact_writer_free(&a->writer);
 	a->part++;
 	a->phase = ASM_PART;
@@ -303,6 +279,20 @@ part_finish(struct assembly *a)
 		part_drop(a, store_strerror(err));
 		return;
 	}
+	assembly_settle(a, ASM_KEPT);
+}
+
+static void
+asm_kept(struct assembly *a)
+{
+	enum store_err err = change_artifact_error(a->change);
+
+	assembly_arm(a, 0);
+	if (err != STORE_OK) {
+		change_artifact_drop(a->change);
+		part_drop(a, store_strerror(err));
+		return;
+	}
 	a->part++;
 	a->phase = ASM_PART;
 }
@@ -339,22 +329,28 @@ asm_copy(struct assembly *a)
 /* The TaskResult. */
 
 static void
+result_lost(struct assembly *a, enum store_err err)
+{
+	assembly_lose(a, "the TaskResult", store_strerror(err));
+	artifact_writer_free(&a->writer);
+	a->phase = ASM_COMMIT;
+}
+
+static void
 asm_envelope(struct assembly *a)
 {
 	struct task *t = a->task;
 	enum store_err err = STORE_NO_MEMORY;
 
 	assembly_arm(a, 0);
-	a->phase = ASM_COMMIT;
+	a->phase = ASM_WRITE;
 	a->envelope_id = ulid_new(clock_stamp_ms());
 	task_trace(t, "ended: %s", run_status_name(t->rec.status));
 	if (envelope_build(t, &a->outcome, &a->items, a->change, &a->envelope))
 		err = artifact_writer_new(t->sup->store, &a->envelope_id,
 		    ARTIFACT_BYTES_MAX, &a->writer);
-	if (err == STORE_OK)
-		a->phase = ASM_WRITE;
-	else
-		assembly_warn(a, "the TaskResult", store_strerror(err));
+	if (err != STORE_OK)
+		result_lost(a, err);
 }
 
 static void
@@ -374,12 +370,25 @@ asm_write(struct assembly *a)
 	if (err == STORE_OK)
 		err = change_artifact(a->change, ARTIFACT_TASK_RESULT,
 		    "application/json", "task-result.json", &a->writer);
-	a->phase = ASM_COMMIT;
-	a->envelope_stored = err == STORE_OK;
-	if (a->envelope_stored)
+	if (err == STORE_OK)
+		assembly_settle(a, ASM_WRITTEN);
+	else
+		result_lost(a, err);
+}
+
+static void
+asm_written(struct assembly *a)
+{
+	enum store_err err = change_artifact_error(a->change);
+
+	assembly_arm(a, 0);
+	if (err != STORE_OK) {
+		change_artifact_drop(a->change);
+		result_lost(a, err);
 		return;
-	assembly_warn(a, "the TaskResult", store_strerror(err));
-	artifact_writer_free(&a->writer);
+	}
+	a->envelope_stored = true;
+	a->phase = ASM_COMMIT;
 }
 
 /* The terminal state; a full disk is waited for, it keeps some room for us. */
@@ -420,25 +429,23 @@ asm_commit(struct assembly *a)
 }
 
 static void
-asm_wait(struct assembly *a)
-{
-}
-
-static void
 assembly_on_next(evutil_socket_t fd, short what, void *arg)
 {
 	static void (*const phases[ASM__MAX])(struct assembly *) = {
+		[ASM_SETTLE] = asm_settle,
 		[ASM_ITEMS] = asm_items,
 		[ASM_PART] = asm_part,
 		[ASM_COPY] = asm_copy,
+		[ASM_KEPT] = asm_kept,
 		[ASM_ENVELOPE] = asm_envelope,
 		[ASM_WRITE] = asm_write,
+		[ASM_WRITTEN] = asm_written,
 		[ASM_COMMIT] = asm_commit,
-		[ASM_WAIT] = asm_wait,
 	};
 	struct assembly *a = arg;
 
-	phases[a->phase](a);
+	if (phases[a->phase] != NULL)
+		phases[a->phase](a);
 }
 
 struct assembly *
@@ -462,9 +469,8 @@ assembly_new(struct task *t)
 		assembly_free(&a);
 		return NULL;
 	}
-	/* The items that still wait for their commit are read next turn. */
-	store_hurry(t->sup->store);
-	assembly_arm(a, 0);
+	/* The items that still wait for their commit are to be read. */
+	assembly_settle(a, ASM_ITEMS);
 	return a;
 }
 

@@ -25,6 +25,7 @@
 #define WINDOW_MS    60000
 #define LOOK_MIN_MS  1000
 #define LOOK_MAX_MS  3600000
+#define HOUR_S       3600
 #define TRIM_BATCH   500
 #define TRIM_WAIT_MS 10 /* between two batches: others come first */
 
@@ -41,6 +42,7 @@ struct auditlog {
 	struct sup *sup;
 	struct event *window; /* armed while there are kinds */
 	struct event *look;
+	struct event *hour; /* of what each user may cause */
 	bool trimming;
 	uint64_t noted; /* the last row that was logged */
 	uint64_t other; /* beyond those told apart */
@@ -187,6 +189,20 @@ auditlog_tell_often(struct sup *sup, int64_t actor, enum audit_action action,
 /* As time passes. */
 
 void
+auditlog_spend(struct share *share, unsigned rows)
+{
+	share_grow_hourly(share, SHARE_AUDIT_ROWS, rows);
+}
+
+static void
+on_hour(evutil_socket_t fd, short what, void *arg)
+{
+	struct auditlog *a = arg;
+
+	share_end_hour(&a->sup->shares, SHARE_AUDIT_ROWS);
+}
+
+void
 auditlog_note(struct sup *sup)
 {
 	char hex[2 * AUDIT_HASH_BYTES + 1];
@@ -268,6 +284,9 @@ on_look(evutil_socket_t fd, short what, void *arg)
 void
 auditlog_start(struct sup *sup)
 {
+	static const struct timeval hour = { .tv_sec = HOUR_S };
+
+	evtimer_add(sup->auditlog->hour, &hour);
 	auditlog_tell(sup, AUDIT_SERVICE, AUDIT_SERVICE_START, NULL, "epoch %u",
 	    store_epoch(sup->store));
 	auditlog_note(sup);
@@ -300,7 +319,8 @@ auditlog_new(struct sup *sup)
 	a->sup = sup;
 	a->window = evtimer_new(sup->base, on_window, a);
 	a->look = evtimer_new(sup->base, on_look, a);
-	if (a->window == NULL || a->look == NULL)
+	a->hour = event_new(sup->base, -1, EV_PERSIST, on_hour, a);
+	if (a->window == NULL || a->look == NULL || a->hour == NULL)
 		auditlog_free(&a);
 	return a;
 }
@@ -316,6 +336,8 @@ auditlog_free(struct auditlog **auditlog)
 		event_free(a->window);
 	if (a->look != NULL)
 		event_free(a->look);
+	if (a->hour != NULL)
+		event_free(a->hour);
 	free(a);
 	*auditlog = NULL;
 }

@@ -12,6 +12,7 @@
 #include "model/audit.h"
 
 struct auditlog;
+struct share;
 struct sup;
 
 struct auditlog *auditlog_new(struct sup *);
@@ -41,5 +42,8 @@ void auditlog_tell(struct sup *, int64_t actor, enum audit_action,
 void auditlog_tell_often(struct sup *, int64_t actor, enum audit_action,
     const struct ulid *run, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
+
+/* One user's request causes so many rows. */
+void auditlog_spend(struct share *, unsigned rows);
 
 #endif

@@ -180,6 +180,21 @@ change_artifact(struct change *c, enum artifact_kind kind, const char *mime,
 	return STORE_OK;
 }
 
+enum store_err
+change_artifact_error(const struct change *c)
+{
+	ASSERT(c->nartifacts > 0);
+	return artifact_writer_error(c->artifacts[c->nartifacts - 1].writer);
+}
+
+void
+change_artifact_drop(struct change *c)
+{
+	ASSERT(c->nartifacts > 0 && c->nevents > 0);
+	artifact_writer_free(&c->artifacts[--c->nartifacts].writer);
+	free(c->events[--c->nevents].doc);
+}
+
 static const uint8_t *
 bytes_dup(const uint8_t *bytes, size_t len)
 {
@@ -234,10 +249,11 @@ change_collect(struct change *c, const struct collect_row *row)
 
 /* In the transaction. */
 
-/* What was to bridge the time until the run is terminal. */
+/* What nobody asks for once the run is terminal. */
 static void
 change_drop_end(struct store_txn *txn, const struct change *c)
 {
+	(void)run_doc_delete(txn, &c->rec.id, RUN_DOC_INPUTS);
 	(void)run_doc_delete(txn, &c->rec.id, RUN_DOC_END);
 	(void)run_doc_delete(txn, &c->rec.id, RUN_DOC_OUTPUT);
 }
@@ -251,7 +267,8 @@ change_write_record(struct store_txn *txn, struct change *c)
 		err = run_update(txn, &c->rec);
 	else if (c->record == CHANGE_INSERT)
 		err = run_insert(txn, &c->rec);
-	if (err == STORE_OK && run_status_terminal(c->rec.status))
+	if (err == STORE_OK && c->record != CHANGE_KEEP &&
+	    run_status_terminal(c->rec.status))
 		change_drop_end(txn, c);
 	for (int i = 0; err == STORE_OK && i < RUN_DOC__MAX; i++)
 		if (c->docs[i].bytes != NULL)
@@ -309,6 +326,8 @@ change_write_session(struct store_txn *txn, const struct change *c)
 	if (c->session != CHANGE_SESSION_KEPT)
 		return STORE_OK;
 	strlcpy(rec.template_id, run->template_id, sizeof(rec.template_id));
+	strlcpy(rec.owner, run->owner, sizeof(rec.owner));
+	rec.shared = run->share_session;
 	return session_insert(txn, &rec);
 }
 

@@ -105,6 +105,11 @@ bool change_doc(struct change *, enum run_doc, struct buf *);
  */
 enum store_err change_artifact(struct change *, enum artifact_kind,
     const char *mime, const char *name, struct artifact_writer **);
+/* Of the last one: once a later write was committed, why its file is not on
+ * the disk. */
+enum store_err change_artifact_error(const struct change *);
+/* Takes the last one out again, with its event. */
+void change_artifact_drop(struct change *);
 /* A row of the audit log about the run. */
 void change_audit(struct change *, int64_t actor, enum audit_action,
     const char *fmt, ...) __attribute__((format(printf, 4, 5)));

@@ -10,10 +10,13 @@
 
 #include <event2/event.h>
 
+#include "common/clock.h"
 #include "common/crashpoint.h"
 #include "common/log.h"
 #include "model/limits.h"
+#include "storage/session.h"
 #include "supervisord/client_int.h"
+#include "supervisord/fair.h"
 #include "supervisord/feed.h"
 #include "supervisord/idle.h"
 #include "supervisord/reply.h"
@@ -36,7 +39,11 @@ client_free(struct client **client)
 	if (c->hello != NULL)
 		event_free(c->hello);
 	chan_free(&c->chan);
-	share_give(&cs->shares, &c->share);
+	if (c->share != NULL) {
+		share_shrink(c->share, SHARE_CLIENTS, c->counted);
+		share_shrink(c->share, SHARE_REQUEST_BYTES, c->request_bytes);
+	}
+	share_give(&cs->sup->shares, &c->share);
 	cs->over -= c->over;
 	c->door->count--;
 	idle_look(cs->sup->idle);
@@ -94,11 +101,14 @@ static void
 client_on_msg(struct chan *chan, const struct ipc_msg *msg, void *ctx)
 {
 	struct client *c = ctx;
+	int64_t began_us;
 
 	if (c->doomed || msg->form != IPC_REQUEST)
 		return;
 	turn_heard(client_sup(c)->turn, &c->turn_mark);
+	began_us = clock_mono_us();
 	methods_call(c, msg);
+	fair_spend(client_sup(c)->fair, c->share, clock_mono_us() - began_us);
 }
 
 static void
@@ -117,6 +127,32 @@ client_on_closed(struct chan *chan, const char *reason, void *ctx)
 	client_doom(c);
 }
 
+/* Requests that are not complete hold memory for as long as their peer likes. */
+static bool
+client_on_growth(struct chan *chan, size_t bytes, void *ctx)
+{
+	struct client *c = ctx;
+	const struct settings *set = &client_sup(c)->settings;
+	char why[SHARE_TEXT_BYTES];
+	uint32_t seq;
+
+	if (bytes > c->request_bytes &&
+	    !share_has_room(
+		c->share, set, SHARE_REQUEST_BYTES, bytes - c->request_bytes)) {
+		share_refusal(c->share, set, SHARE_REQUEST_BYTES,
+		    bytes - c->request_bytes, why);
+		log_info("client %s (uid %u): refused: %s", c->name,
+		    (unsigned)c->uid, why);
+		if (chan_partial_seq(chan, &seq))
+			reply_error(c, seq, ERR_USER_LIMIT, NULL, why);
+		return false;
+	}
+	share_shrink(c->share, SHARE_REQUEST_BYTES, c->request_bytes);
+	share_grow(c->share, SHARE_REQUEST_BYTES, bytes);
+	c->request_bytes = bytes;
+	return true;
+}
+
 static void
 client_on_drained(struct chan *chan, void *ctx)
 {
@@ -128,6 +164,7 @@ static const struct chan_ops client_chan_ops = {
 	.on_refused = client_on_refused,
 	.on_closed = client_on_closed,
 	.on_drained = client_on_drained,
+	.on_growth = client_on_growth,
 };
 
 /* Never so small that one answer alone would not fit. */
@@ -166,6 +203,13 @@ client_new(struct door *d, int fd)
 	}
 	c->fd = fd;
 	c->uid = chan_peer(c->chan)->uid;
+	c->share = share_take(&cs->sup->shares, c->uid);
+	if (c->share == NULL) {
+		log_warn("clients: one was not accepted: no memory");
+		chan_free(&c->chan);
+		free(c);
+		return NULL;
+	}
 	chan_set_admin(c->chan, d->admin);
 	client_limit_queue(c);
 	TAILQ_INSERT_TAIL(&cs->live, c, entry);
@@ -196,6 +240,12 @@ enum trust_level
 client_trust(const struct client *c)
 {
 	return c->trust;
+}
+
+const char *
+client_label(const struct client *c)
+{
+	return client_is_admin(c) ? SESSION_ALL_LABELS : c->label;
 }
 
 bool
@@ -238,6 +288,36 @@ bool
 client_may_read(const struct client *c, uint32_t uid)
 {
 	return c->uid == uid || client_reads_all(c);
+}
+
+struct share *
+client_share(const struct client *c)
+{
+	return c->share;
+}
+
+void
+client_count_waiting(struct client *c, bool more)
+{
+	if (more) {
+		c->waiting++;
+		share_grow(c->share, SHARE_WAITING, 1);
+	} else {
+		c->waiting--;
+		share_shrink(c->share, SHARE_WAITING, 1);
+	}
+}
+
+bool
+client_may_wait(const struct client *c, char ret_text[SHARE_TEXT_BYTES])
+{
+	const struct settings *set = &client_sup(c)->settings;
+
+	if (share_has_room(c->share, set, SHARE_WAITING, 1) &&
+	    c->waiting < (size_t)set->maxWaitingPerUid)
+		return true;
+	share_refusal(c->share, set, SHARE_WAITING, 1, ret_text);
+	return false;
 }
 
 struct watch_list *

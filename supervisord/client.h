@@ -11,6 +11,7 @@
 
 #include "ipc/msg.h"
 #include "model/run.h"
+#include "supervisord/share.h"
 #include "supervisord/watch.h"
 
 struct client;
@@ -26,6 +27,8 @@ int clients_listen(struct clients *, int client_fd, int admin_fd);
 /* Closes every connection and listens no more. */
 void clients_free(struct clients **);
 size_t clients_count(const struct clients *);
+/* While held, nothing is read from the connections of that user. */
+void clients_hold(struct clients *, const struct share *, bool hold);
 /* The settings changed: takes over the limits on clients. */
 void clients_reload(struct clients *);
 
@@ -34,6 +37,8 @@ uid_t client_uid(const struct client *);
 bool client_is_admin(const struct client *);
 /* As its hello left it. */
 enum trust_level client_trust(const struct client *);
+/* Whose sessions it uses, SESSION_ALL_LABELS of an administrator; "": none. */
+const char *client_label(const struct client *);
 /* May it tell the service what to do: root, the service's own user, admin. */
 bool client_may_command(const struct client *);
 /* May it see what belongs to any uid? */
@@ -51,6 +56,13 @@ bool client_may_read(const struct client *, uint32_t uid);
  * time it has.
  */
 bool client_reads_first(struct client *, const struct ulid *artifact);
+struct share *client_share(const struct client *);
+/* One more, or one less, of its requests waits for an answer. */
+void client_count_waiting(struct client *, bool more);
+/*
+ * May another of its requests wait? If not, ret_text says why.
+ */
+bool client_may_wait(const struct client *, char ret_text[SHARE_TEXT_BYTES]);
 struct watch_list *client_watches(struct client *);
 /* Its mark for turn_answered(). */
 uint64_t *client_turn_mark(struct client *);

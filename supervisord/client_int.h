@@ -13,7 +13,6 @@
 #include "common/ulid.h"
 #include "ipc/chan.h"
 #include "supervisord/client.h"
-#include "supervisord/share.h"
 
 #define CLIENT_READS 16
 
@@ -41,14 +40,18 @@ struct client {
 	struct event *hello; /* until when it must have come */
 	uid_t uid;
 	enum trust_level trust;
-	struct share *share; /* NULL: there is no limit for it */
-	bool over;           /* its user's share: hello is refused */
-	size_t queued;       /* as counted last: what is unread, or more */
-	uint64_t turn_mark;  /* for turn.h */
+	struct share *share;
+	size_t request_bytes; /* of its share, as are the next two */
+	size_t waiting;       /* watches */
+	bool counted;         /* a connection */
+	bool over;            /* its user's share: hello is refused */
+	size_t queued;        /* as counted last: what is unread, or more */
+	uint64_t turn_mark;   /* for turn.h */
 	struct ulid read[CLIENT_READS]; /* artifacts, as the audit log knows */
 	unsigned nread;
 	bool doomed;
 	char name[65];
+	char label[IPC_ID_MAX + 1]; /* "": none */
 };
 
 TAILQ_HEAD(client_list, client);
@@ -58,10 +61,9 @@ struct clients {
 	struct door doors[2]; /* clients, administrators */
 	struct event *reap;   /* frees those that were dropped */
 	struct client_list live, doomed;
-	struct share_tree shares; /* of clients, not administrators */
-	size_t over;              /* clients to be refused */
-	size_t queued;            /* unread by all that live */
-	bool own_uid_only;        /* started by an ordinary user */
+	size_t over;       /* clients to be refused */
+	size_t queued;     /* unread by all that live */
+	bool own_uid_only; /* started by an ordinary user */
 };
 
 /* Takes the connected socket. NULL: it was closed. */

@@ -42,12 +42,10 @@ confine_files(const char *state_dir, unsigned may)
 }
 
 static void
-confine_to(const char *state_dir, unsigned may)
+confine_calls(void)
 {
-	int error;
+	int error = confine_limits(CONFINE_NO_PROCESSES);
 
-	confine_files(state_dir, may);
-	error = confine_limits(CONFINE_NO_PROCESSES);
 	if (error != 0)
 		fatal("cannot limit itself: %s", strerror(error));
 	error = confine_filter(&table);
@@ -57,13 +55,20 @@ confine_to(const char *state_dir, unsigned may)
 }
 
 void
-supervisord_confine(const char *state_dir)
+supervisord_confine(const char *state_dir, int (*start)(void *arg), void *arg)
 {
-	confine_to(state_dir, CONFINE_MAY_READ | CONFINE_MAY_WRITE);
+	int error;
+
+	confine_files(state_dir, CONFINE_MAY_READ | CONFINE_MAY_WRITE);
+	error = start == NULL ? 0 : start(arg);
+	if (error != 0)
+		fatal("cannot start its thread: %s", strerror(error));
+	confine_calls();
 }
 
 void
 supervisord_confine_reader(const char *state_dir)
 {
-	confine_to(state_dir, CONFINE_MAY_READ);
+	confine_files(state_dir, CONFINE_MAY_READ);
+	confine_calls();
 }

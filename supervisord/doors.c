@@ -87,20 +87,19 @@ client_on_no_hello(evutil_socket_t fd, short what, void *arg)
 		client_drop(c, "it did not say hello");
 }
 
-/* False: no memory. */
-static bool
+/* Administrators have places of their own. */
+static void
 client_count_share(struct client *c)
 {
 	struct clients *cs = c->door->all;
 
-	if (c->door->admin || c->uid == 0 || c->uid == geteuid())
-		return true;
-	c->share = share_take(&cs->shares, c->uid);
-	if (c->share == NULL)
-		return false;
-	c->over = c->share->count > (size_t)cs->sup->settings.maxClientsPerUid;
+	if (c->door->admin)
+		return;
+	c->counted =
+	    share_has_room(c->share, &cs->sup->settings, SHARE_CLIENTS, 1);
+	share_grow(c->share, SHARE_CLIENTS, c->counted);
+	c->over = !c->counted;
 	cs->over += c->over;
-	return true;
 }
 
 /* A client above its user's share: is there time to tell it? */
@@ -164,7 +163,8 @@ door_let_in(struct door *d, int fd)
 	c = client_new(d, fd);
 	if (c == NULL)
 		return;
-	if (!client_count_share(c) || !client_await_hello(c))
+	client_count_share(c);
+	if (!client_await_hello(c))
 		client_drop(c, "no memory");
 	else if (c->over && !client_may_be_told(c))
 		client_doom(c);
@@ -209,7 +209,6 @@ clients_new(struct sup *sup)
 	cs->sup = sup;
 	TAILQ_INIT(&cs->live);
 	TAILQ_INIT(&cs->doomed);
-	share_init(&cs->shares);
 	cs->reap = event_new(sup->base, -1, 0, clients_on_reap, cs);
 	good = cs->reap != NULL;
 	for (int i = 0; i < 2; i++) {
@@ -302,6 +301,16 @@ clients_reload(struct clients *cs)
 		client_recheck(c);
 	}
 	door_on_resume(-1, 0, &cs->doors[0]);
+}
+
+void
+clients_hold(struct clients *cs, const struct share *share, bool hold)
+{
+	struct client *c;
+
+	TAILQ_FOREACH(c, &cs->live, entry)
+		if (c->share == share)
+			chan_hold_reading(c->chan, hold);
 }
 
 size_t

@@ -32,7 +32,7 @@ struct egress_binding {
 	uint32_t cell_id;
 	char run[IPC_ID_MAX + 1];
 	enum trust_level trust;
-	char *allowed, *forbidden;
+	char *allowed, *forbidden, *kept, *named;
 	int64_t max_connections, max_bytes;
 	const struct egress_ops *ops;
 	void *ctx;
@@ -62,10 +62,39 @@ egress_send(struct egress *e, const struct ipc_params *p)
 					: chan_invalid_reason(e->chan));
 }
 
+/* Whole lines, as many as a message holds. */
+static void
+send_names(struct egress_binding *b)
+{
+	char hosts[LIMIT_CHUNK_BYTES + 1];
+	const char *from = b->named;
+	struct ipc_params p;
+
+	while (*from != '\0') {
+		size_t len = strlcpy(hosts, from, sizeof(hosts));
+
+		if (len >= sizeof(hosts)) {
+			char *end = strrchr(hosts, '\n');
+
+			len = end == NULL ? sizeof(hosts) - 1
+					  : (size_t)(end - hosts) + 1;
+			hosts[len] = '\0';
+		}
+		ipc_params_init(&p, MSG_E_NAMES);
+		ipc_set_int(&p, F_CELL_ID, b->cell_id);
+		ipc_set_str(&p, F_RUN_ID, b->run);
+		ipc_set_str(&p, F_HOSTS, hosts);
+		egress_send(b->egress, &p);
+		from += len;
+	}
+}
+
 static void
 send_bind(struct egress_binding *b)
 {
 	struct ipc_params p;
+
+	send_names(b);
 
 	ipc_params_init(&p, MSG_E_BIND);
 	ipc_set_int(&p, F_CELL_ID, b->cell_id);
@@ -73,6 +102,7 @@ send_bind(struct egress_binding *b)
 	ipc_set_str(&p, F_TRUST, trust_level_name(b->trust));
 	ipc_set_str(&p, F_ALLOWED, b->allowed);
 	ipc_set_str(&p, F_FORBIDDEN, b->forbidden);
+	ipc_set_str(&p, F_KEPT, b->kept);
 	ipc_set_int(&p, F_MAX_CONNECTIONS, b->max_connections);
 	ipc_set_int(&p, F_MAX_BYTES, b->max_bytes);
 	egress_send(b->egress, &p);
@@ -273,6 +303,8 @@ binding_free(struct egress_binding *b)
 		event_free(b->timer);
 	free(b->allowed);
 	free(b->forbidden);
+	free(b->kept);
+	free(b->named);
 	free(b);
 }
 
@@ -291,12 +323,15 @@ egress_bind(struct egress *e, uint32_t cell_id, const char *run,
 	b->trust = rules->trust;
 	b->allowed = strdup(rules->allowed);
 	b->forbidden = strdup(rules->forbidden);
+	b->kept = strdup(rules->kept);
+	b->named = strdup(rules->named);
 	b->max_connections = rules->max_connections;
 	b->max_bytes = rules->max_bytes;
 	b->ops = ops;
 	b->ctx = ctx;
 	b->timer = evtimer_new(e->base, on_bind_timer, b);
-	if (b->allowed == NULL || b->forbidden == NULL || b->timer == NULL) {
+	if (b->allowed == NULL || b->forbidden == NULL || b->kept == NULL ||
+	    b->named == NULL || b->timer == NULL) {
 		binding_free(b);
 		return NULL;
 	}

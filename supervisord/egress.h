@@ -21,6 +21,8 @@ struct egress_rules {
 	enum trust_level trust;
 	const char *allowed; /* patterns of model/domains.h, one a line */
 	const char *forbidden;
+	const char *kept;  /* what its client keeps all of its runs to */
+	const char *named; /* hosts that its inputs name, one a line */
 	int64_t max_connections;
 	int64_t max_bytes;
 };

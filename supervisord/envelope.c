@@ -28,6 +28,52 @@ items_clear(struct items *items)
 	buf_clear(&items->text);
 }
 
+static struct items_cause *
+items_find_cause(struct items *items, enum err_code code)
+{
+	for (size_t i = 0; i < items->ncauses; i++)
+		if (items->causes[i].code == code)
+			return &items->causes[i];
+	if (items->ncauses == ITEMS_CAUSES_MAX)
+		return NULL;
+	items->causes[items->ncauses].code = code;
+	return &items->causes[items->ncauses++];
+}
+
+/* Counts the error of a record, by its finest code. */
+static void
+items_count_error(struct items *items, const void *record, size_t len)
+{
+	struct json_doc *doc = NULL;
+	struct items_cause *cause = NULL;
+	struct json_val error;
+	char name[64];
+
+	if (!json_parse(record, len, NULL, JSON_BORROW, &doc, NULL))
+		return;
+	error = json_obj_get(json_root(doc), "error");
+	if (json_str_copy(json_obj_get(error, "cause"), name, sizeof(name)) ||
+	    json_str_copy(json_obj_get(error, "errorCode"), name, sizeof(name)))
+		cause = items_find_cause(items, err_by_name(name));
+	if (cause != NULL && cause->n++ == 0)
+		json_str_cut(json_obj_get(error, "message"), cause->message,
+		    sizeof(cause->message));
+	json_doc_free(&doc);
+}
+
+const struct items_cause *
+items_commonest(const struct items *items)
+{
+	const struct items_cause *best = NULL;
+
+	for (size_t i = 0; i < items->ncauses; i++) {
+		if (items->causes[i].code != ERR_NONE &&
+		    (best == NULL || items->causes[i].n > best->n))
+			best = &items->causes[i];
+	}
+	return best;
+}
+
 void
 items_add(struct items *items, const void *record, size_t len, bool good)
 {
@@ -38,8 +84,10 @@ items_add(struct items *items, const void *record, size_t len, bool good)
 	buf_add(&items->text, record, len);
 	if (good)
 		items->succeeded++;
-	else
+	else {
 		items->failed++;
+		items_count_error(items, record, len);
+	}
 	if (whole && items->text.len <= RESULT_INLINE_MAX) {
 		items->shown++;
 		items->shown_len = items->text.len;
@@ -134,13 +182,18 @@ find_artifacts(
 {
 	struct store_txn *txn;
 
-	rows->count = 0;
+	rows->count = rows->omitted = 0;
 	if (store_read_begin(t->sup->store, &txn) == STORE_OK) {
 		artifact_rows_read(rows, txn, &t->rec.id);
 		store_read_end(t->sup->store);
 	}
 	for (size_t i = 0; i < c->nartifacts; i++)
 		artifact_rows_add(rows, &c->artifacts[i].row);
+	if (rows->omitted > 0)
+		lines_addf(&t->warnings,
+		    "%zu artifacts are not named in the result: the list of "
+		    "artifacts has all",
+		    rows->omitted);
 }
 
 static const void *
@@ -158,6 +211,7 @@ envelope_build(struct task *t, const struct outcome *o,
 	struct taskresult tr = { .rec = &t->rec,
 		.code = o->code,
 		.message = o->message,
+		.retryable = o->retryable,
 		.failed_step = o->failed_step };
 	struct artifact_rows rows;
 	struct json_writer w;

@@ -168,6 +168,9 @@ inputs_digest(const struct inputs *in, const struct options *o,
 		good = buf_addf(&canon, "\n%s\n\n%s",
 		    o->allowed == NULL ? "" : o->allowed,
 		    o->forbidden == NULL ? "" : o->forbidden);
+	if (good && (o->public_only || o->kept != NULL))
+		good = buf_addf(&canon, "\n\n%d\n%s", (int)o->public_only,
+		    o->kept == NULL ? "" : o->kept);
 	if (good)
 		store_digest(store, canon.data, canon.len, ret_digest);
 	buf_clear(&canon);

@@ -29,6 +29,11 @@
 #include "supervisord/inspect_wire.h"
 #include "supervisord/reply.h"
 
+/*
+ * No page that a reader may still want is used again: one that waits for its
+ * other end (a person's Ctrl-Z) would let the store of the service grow.
+ */
+#define PATIENCE_S  20
 #define EXIT_FAULTS 1
 #define EXIT_USAGE  64
 
@@ -301,8 +306,13 @@ run_reader(struct inspect *in)
 	enum store_err err = open_to_read(in, &s, &error);
 	int code;
 
-	if (err != STORE_OK)
+	if (err == STORE_OK && !in->alone &&
+	    !wire_set_patience(in->wire, PATIENCE_S))
+		err = STORE_IO;
+	if (err != STORE_OK) {
+		store_free(&s);
 		return say_error(in, err, error.text);
+	}
 	supervisord_confine_reader(in->state_dir);
 	code = strcmp(in->mode, "backup") == 0 ? run_backup(in, s)
 					       : run_check(in, s);
@@ -396,7 +406,7 @@ run_restore(struct inspect *in)
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
-	supervisord_confine(in->state_dir);
+	supervisord_confine(in->state_dir, NULL, NULL);
 	err = restore_new(in->state_dir, &r, &error);
 	code = err == STORE_OK ? restore_make(in, r)
 			       : say_error(in, err, error.text);

@@ -9,9 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "common/fdio.h"
+#include "common/log.h"
 #include "supervisord/inspect_wire.h"
 
 #define FRAME_HEAD 4
@@ -83,12 +85,25 @@ frame_make(struct buf *b, const struct ipc_params *p)
 }
 
 bool
+wire_set_patience(struct wire *w, int seconds)
+{
+	struct timeval tv = { .tv_sec = seconds };
+
+	return setsockopt(w->fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv)) == 0;
+}
+
+bool
 wire_send(struct wire *w, const struct ipc_params *p)
 {
-	if (!w->closed &&
-	    (!frame_make(&w->out, p) ||
-		fd_write_all(w->fd, w->out.data, w->out.len) != 0))
-		w->closed = true;
+	int error = 0;
+
+	if (w->closed)
+		return false;
+	w->closed = !frame_make(&w->out, p) ||
+	    (error = fd_write_all(w->fd, w->out.data, w->out.len)) != 0;
+	if (error == EAGAIN)
+		log_warn("the other end has taken nothing for too long: gives"
+			 " up, so that the store can use its pages again");
 	return !w->closed;
 }
 

@@ -17,6 +17,8 @@ struct wire;
 /* Takes the connected socket; NULL when it is none or memory ran out. */
 struct wire *wire_new(int fd);
 void wire_free(struct wire **);
+/* From now on an other end that takes nothing for so long is gone. */
+bool wire_set_patience(struct wire *, int seconds);
 /* False when the other end is gone. */
 bool wire_send(struct wire *, const struct ipc_params *);
 /*

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/crashpoint.h"
 #include "common/log.h"
 #include "json/tape.h"
 #include "model/limits.h"
@@ -18,6 +19,7 @@
 #include "storage/session.h"
 #include "storage/spool.h"
 #include "storage/store.h"
+#include "supervisord/auditlog.h"
 #include "supervisord/change.h"
 #include "supervisord/feed.h"
 #include "supervisord/intake.h"
@@ -27,10 +29,13 @@
 #include "supervisord/task.h"
 #include "supervisord/worker.h"
 
-#define SPOOL_BYTES_MAX    (UINT64_C(2) << 30)
-#define ARTIFACT_BYTES_MAX (UINT64_C(256) << 20)
-#define RESULT_BYTES_MAX   (4u << 20)
-#define PROGRESS_UNSTORED  256
+#define SPOOL_BYTES_MAX   (UINT64_C(2) << 30)
+#define RESULT_BYTES_MAX  (4u << 20)
+#define PROGRESS_UNSTORED 256
+#define FILLS_MAX         200
+#define CHANGES_BURST     400 /* of a worker, then: */
+#define CHANGES_PER_S     200
+#define REST_MS           20
 
 static struct intake *
 intake_make(struct task *task)
@@ -40,6 +45,8 @@ intake_make(struct task *task)
 	if (in == NULL)
 		return NULL;
 	in->task = task;
+	in->credit = CHANGES_BURST * 1000;
+	in->credit_ms = clock_mono_ms();
 	TAILQ_INIT(&in->items);
 	buf_init(&in->result, RESULT_BYTES_MAX);
 	return in;
@@ -71,6 +78,7 @@ intake_new(struct task *task, char *ret_why, size_t size)
 	if (store_read_begin(store, &txn) == STORE_OK) {
 		if (journal_spool_end(txn, &task->rec.id, &end) != STORE_OK)
 			end = 0;
+		intake_count_artifacts(in, txn);
 		store_read_end(store);
 	}
 	err =
@@ -176,11 +184,30 @@ intake_durable(const struct intake *in)
 	return n;
 }
 
+/*
+ * One worker may not keep the store, and so all others, busy: what it says
+ * beyond its rate is read a little later, and then it waits by itself.
+ */
+static void
+intake_spend(struct intake *in)
+{
+	int64_t now = clock_mono_ms();
+
+	in->credit += (now - in->credit_ms) * CHANGES_PER_S;
+	in->credit_ms = now;
+	if (in->credit > CHANGES_BURST * 1000)
+		in->credit = CHANGES_BURST * 1000;
+	in->credit -= 1000;
+	if (in->credit < 0 && in->task->worker != NULL)
+		worker_rest(in->task->worker, REST_MS);
+}
+
 struct change *
 intake_change(struct intake *in)
 {
 	struct change *c;
 
+	intake_spend(in);
 	in->unstored = 0;
 	task_touch(in->task);
 	c = change_new(in->task->sup, &in->task->rec, CHANGE_UPDATE);
@@ -292,18 +319,6 @@ on_step_end(struct intake *in, const struct ipc_params *p)
 
 /* Phase, progress, warnings. */
 
-static bool
-phase_is_known(const char *phase)
-{
-	static const char *const phases[] = { "preparing", "acting",
-		"waiting_approval", "waiting_user", "takeover", "retrying" };
-
-	for (size_t i = 0; i < sizeof(phases) / sizeof(phases[0]); i++)
-		if (strcmp(phases[i], phase) == 0)
-			return true;
-	return false;
-}
-
 static void
 on_phase(struct intake *in, const struct ipc_params *p)
 {
@@ -312,9 +327,10 @@ on_phase(struct intake *in, const struct ipc_params *p)
 	struct change *c;
 	struct buf b;
 
-	if (!phase_is_known(phase)) {
-		task_abort(
-		    in->task, ERR_WORKER_PROTOCOL, "there is no such phase");
+	/* Others tell people that they or the service have to do something. */
+	if (!run_phase_is_templates(phase)) {
+		task_abort(in->task, ERR_WORKER_PROTOCOL,
+		    "a phase that is not for templates");
 		return;
 	}
 	strlcpy(rec->phase, phase, sizeof(rec->phase));
@@ -324,6 +340,35 @@ on_phase(struct intake *in, const struct ipc_params *p)
 	buf_addf(&b, "{\"phase\":\"%s\"}", phase);
 	change_event(c, EVENT_PHASE_CHANGED, &b);
 	change_commit(c, intake_written, NULL);
+}
+
+/* Only now the worker acts: a crash before finds a run that did nothing. */
+static bool
+effect_written(struct sup *sup, struct change *c, int err)
+{
+	struct task *t = tasks_find(sup->tasks, &c->rec.id);
+	struct ipc_params p;
+
+	CRASH_POINT(effect_stored);
+	if (err == STORE_OK && t != NULL && t->worker != NULL) {
+		ipc_params_init(&p, MSG_W_RUN_EFFECT);
+		worker_send(t->worker, &p);
+	}
+	return intake_written(sup, c, err);
+}
+
+/* Also one that was stored: the supervisord before may not have answered. */
+static void
+on_effect(struct intake *in, const struct ipc_params *p)
+{
+	struct change *c;
+
+	CRASH_POINT(effect_heard);
+	if (!intake_is_repeated(in))
+		task_trace(in->task, "acts: %s", ipc_str(p, F_ACTION));
+	in->task->rec.acted = true;
+	if ((c = intake_change(in)) != NULL)
+		change_commit(c, effect_written, NULL);
 }
 
 static void
@@ -362,59 +407,24 @@ on_warning(struct intake *in, const struct ipc_params *p)
 	change_commit_later(c, intake_written, NULL);
 }
 
-/* Artifacts that are not made of items, and the result. */
-
+/* Workers choose when: a run has so many rows. */
 static void
-on_artifact_data(struct intake *in, const struct ipc_params *p)
+on_secret(struct intake *in, const struct ipc_params *p)
 {
-	struct artifact_writer **slot = &in->slots[ipc_int(p, F_SLOT, 0)];
-	enum store_err err = STORE_OK;
-	struct ulid id;
-	size_t len;
-	const void *data = ipc_bin(p, F_DATA, &len);
+	struct task *t = in->task;
 
-	if (*slot == NULL) {
-		in->slot_firsts[ipc_int(p, F_SLOT, 0)] = in->number;
-		id = ulid_new(clock_stamp_ms());
-		err = artifact_writer_new(
-		    in->task->sup->store, &id, ARTIFACT_BYTES_MAX, slot);
-	}
-	if (err == STORE_OK)
-		err = artifact_writer_append(*slot, data, len);
-	if (err != STORE_OK)
-		intake_store_failed(in, err);
+	if (t->fills >= FILLS_MAX)
+		return;
+	if (++t->fills == FILLS_MAX)
+		task_trace(t, "no more uses of secrets are told");
+	auditlog_tell(t->sup, (int64_t)t->rec.uid,
+	    ipc_bool(p, F_SUCCESS, false) ? AUDIT_SECRET_USE
+					  : AUDIT_SECRET_REFUSE,
+	    &t->rec.id, "%.64s, %.200s", ipc_str(p, F_NAME),
+	    ipc_str(p, F_ORIGIN));
 }
 
-static void
-on_artifact_end(struct intake *in, const struct ipc_params *p)
-{
-	struct artifact_writer **slot = &in->slots[ipc_int(p, F_SLOT, 0)];
-	enum artifact_kind kind;
-	enum store_err err;
-	struct change *c;
-
-	in->slot_firsts[ipc_int(p, F_SLOT, 0)] = 0;
-	if (intake_is_repeated(in)) {
-		artifact_writer_free(slot);
-		return;
-	}
-	if (*slot == NULL ||
-	    !artifact_kind_by_name(ipc_str(p, F_KIND), &kind)) {
-		task_abort(in->task, ERR_WORKER_PROTOCOL,
-		    "an artifact without bytes or of no known kind");
-		return;
-	}
-	if ((c = intake_change(in)) == NULL)
-		return;
-	err = change_artifact(
-	    c, kind, ipc_str(p, F_MIME), ipc_str(p, F_NAME), slot);
-	if (err == STORE_OK) {
-		change_commit(c, intake_written, NULL);
-		return;
-	}
-	change_free(&c);
-	intake_store_failed(in, err);
-}
+/* The result. */
 
 static void
 on_result_data(struct intake *in, const struct ipc_params *p)
@@ -444,13 +454,15 @@ static const struct {
 	[MSG_S_STEP_RETRY] = { on_step_retry, false },
 	[MSG_S_PHASE] = { on_phase, false },
 	[MSG_S_PROGRESS] = { on_progress, false },
+	[MSG_S_EFFECT] = { on_effect, true },
 	[MSG_S_COLLECT] = { intake_collect, false },
 	[MSG_S_TOTAL] = { intake_total, false },
 	[MSG_S_ITEM_DATA] = { intake_item_data, true },
 	[MSG_S_ITEM_END] = { intake_item_end, true },
-	[MSG_S_ARTIFACT_DATA] = { on_artifact_data, true },
-	[MSG_S_ARTIFACT_END] = { on_artifact_end, true },
+	[MSG_S_ARTIFACT_DATA] = { intake_artifact_data, true },
+	[MSG_S_ARTIFACT_END] = { intake_artifact_end, true },
 	[MSG_S_WARNING] = { on_warning, false },
+	[MSG_S_SECRET] = { on_secret, false },
 	[MSG_S_RESULT_DATA] = { on_result_data, true },
 	[MSG_S_STATE_DATA] = { intake_state_data, true },
 	[MSG_S_STATE_END] = { intake_state_end, true },

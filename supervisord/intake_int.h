@@ -26,7 +26,10 @@ struct intake {
 	size_t nitems;
 	struct artifact_writer *slots[ARTIFACT_SLOTS];
 	uint64_t slot_firsts[ARTIFACT_SLOTS]; /* as of items */
-	struct run_end end;                   /* its worker's last word */
+	uint64_t slot_bytes[ARTIFACT_SLOTS];
+	unsigned artifacts;      /* of the run, its earlier attempts included */
+	uint64_t artifact_bytes; /* of these and of what is coming */
+	struct run_end end;      /* its worker's last word */
 	struct buf result;
 	uint64_t result_first;
 	struct session_state *state; /* being written; or NULL */
@@ -34,6 +37,8 @@ struct intake {
 	uint64_t number;   /* of the message that is taken in */
 	uint64_t replayed; /* up to this one a supervisord before stored them */
 	unsigned unstored; /* messages of progress since a record was written */
+	int64_t credit;    /* changes it may still ask for, in thousandths */
+	int64_t credit_ms; /* when that was so */
 	bool state_lost;   /* a part of it: the rest is of no use */
 };
 
@@ -52,6 +57,14 @@ void intake_run_end(struct intake *, const struct ipc_params *);
 /* Messages about the session's state. */
 void intake_state_data(struct intake *, const struct ipc_params *);
 void intake_state_end(struct intake *, const struct ipc_params *);
+
+/* Messages about artifacts that are not made of items. */
+void intake_count_artifacts(struct intake *, struct store_txn *);
+void intake_artifact_data(struct intake *, const struct ipc_params *);
+void intake_artifact_end(struct intake *, const struct ipc_params *);
+
+/* Of an artifact; false: the run was aborted. */
+bool intake_label_is_valid(struct intake *, const struct ipc_params *);
 
 /* Messages about items. */
 void intake_total(struct intake *, const struct ipc_params *);

@@ -45,6 +45,8 @@ intake_collect(struct intake *in, const struct ipc_params *p)
 		    "there is no such kind of artifact");
 		return;
 	}
+	if (!intake_label_is_valid(in, p))
+		return;
 	row.part = (uint8_t)ipc_int(p, F_PART, 0);
 	strlcpy(row.kind, ipc_str(p, F_KIND), sizeof(row.kind));
 	strlcpy(row.mime, ipc_str(p, F_MIME), sizeof(row.mime));

@@ -3,6 +3,8 @@
  * which stores it unseen, before the end of the run. One that cannot be stored
  * costs a warning: the run is well, and the state before it stays.
  */
+#include <stdlib.h>
+
 #include "common/log.h"
 #include "model/limits.h"
 #include "storage/session.h"
@@ -58,18 +60,41 @@ intake_state_data(struct intake *in, const struct ipc_params *p)
 	}
 }
 
+/* The run may be over by now, or another one have its place. */
+struct stating {
+	struct sup *sup;
+	struct ulid run;
+};
+
+static void
+state_kept(void *arg, enum store_err err)
+{
+	struct stating *s = arg;
+	struct task *t = tasks_find(s->sup->tasks, &s->run);
+
+	if (err != STORE_OK && err != STORE_CLOSED && t != NULL &&
+	    t->intake != NULL)
+		state_failed(t->intake, err);
+	free(s);
+}
+
 void
 intake_state_end(struct intake *in, const struct ipc_params *p)
 {
-	enum store_err err;
+	enum store_err err = STORE_NO_MEMORY;
+	struct stating *s;
 
 	in->state_first = 0;
 	/* Nothing came, or what came could not be stored. */
 	if (in->state == NULL)
 		return;
-	err = session_state_commit(in->state);
+	if ((s = calloc(1, sizeof(*s))) != NULL) {
+		s->sup = in->task->sup;
+		s->run = in->task->rec.id;
+		err = session_state_queue(&in->state, state_kept, s);
+	}
 	if (err == STORE_OK)
-		session_state_free(&in->state);
-	else
-		state_failed(in, err);
+		return;
+	free(s);
+	state_failed(in, err);
 }

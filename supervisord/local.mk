@@ -39,6 +39,8 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/doors.c \
 	supervisord/domains.c \
 	supervisord/domains.h \
+	supervisord/named.c \
+	supervisord/named.h \
 	supervisord/drain.c \
 	supervisord/drain.h \
 	supervisord/egress.c \
@@ -57,6 +59,7 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/inspectcall.h \
 	supervisord/intake.c \
 	supervisord/intake.h \
+	supervisord/intake_artifacts.c \
 	supervisord/intake_end.c \
 	supervisord/intake_int.h \
 	supervisord/intake_items.c \
@@ -115,6 +118,11 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/session_call.h \
 	supervisord/share.c \
 	supervisord/share.h \
+	supervisord/fair.c \
+	supervisord/fair.h \
+	supervisord/runlist.c \
+	supervisord/runlist.h \
+	supervisord/shares.def \
 	supervisord/spares.c \
 	supervisord/spares.h \
 	supervisord/steps.c \
@@ -139,6 +147,8 @@ supervisord_libsupervisord_a_SOURCES = \
 	supervisord/tasks.c \
 	supervisord/turn.c \
 	supervisord/turn.h \
+	supervisord/verdict.c \
+	supervisord/verdict.h \
 	supervisord/waiters.c \
 	supervisord/waiters.h \
 	supervisord/watch.c \
@@ -179,6 +189,7 @@ SUPERVISORD_POINTS = \
 	supervisord/change.c \
 	supervisord/client.c \
 	supervisord/drain.c \
+	supervisord/intake.c \
 	supervisord/intake_end.c \
 	supervisord/link.c \
 	supervisord/main.c \
@@ -205,7 +216,7 @@ t_scenario_early_CPPFLAGS = $(supervisord_supervisord_test_CPPFLAGS)
 t_scenario_early_SOURCES = $(supervisord_supervisord_test_SOURCES) \
 	t/scenario/early.c
 t_scenario_early_LDFLAGS = $(supervisord_supervisord_test_LDFLAGS) \
-	-Wl,--wrap=store_commit
+	-Wl,--wrap=store_commit_start
 t_scenario_early_LDADD = $(supervisord_supervisord_LDADD)
 
 # Stands in for workerd; sup.t runs it.
@@ -227,6 +238,11 @@ check_PROGRAMS += t/unit/sup_pure_test
 t_unit_sup_pure_test_SOURCES = t/unit/sup_pure_test.c t/unit/tap.h
 t_unit_sup_pure_test_LDADD = $(supervisord_supervisord_LDADD)
 TESTS += t/unit/sup_pure_test
+
+check_PROGRAMS += t/unit/sup_named_test
+t_unit_sup_named_test_SOURCES = t/unit/sup_named_test.c t/unit/tap.h
+t_unit_sup_named_test_LDADD = $(supervisord_supervisord_LDADD)
+TESTS += t/unit/sup_named_test
 
 check_PROGRAMS += t/unit/sup_worker_test
 t_unit_sup_worker_test_SOURCES = t/unit/sup_worker_test.c t/unit/tap.h

@@ -38,6 +38,7 @@
 #include "supervisord/describe.h"
 #include "supervisord/drain.h"
 #include "supervisord/egress.h"
+#include "supervisord/fair.h"
 #include "supervisord/idle.h"
 #include "supervisord/inspect.h"
 #include "supervisord/inspectcall.h"
@@ -186,6 +187,18 @@ open_store(struct sup *sup, const char *state_dir)
 			 " spools, %u states of sessions",
 		    purged.incoming, purged.artifacts, purged.spools,
 		    purged.states);
+}
+
+/* From here on no turn waits for the disk. */
+static int
+start_committer(void *arg)
+{
+	struct sup *sup = arg;
+	int error = store_committer_start(sup->store);
+
+	if (error == 0 && !turn_watch_committer(sup->turn))
+		error = ENOMEM;
+	return error;
 }
 
 /* Ending. */
@@ -356,6 +369,7 @@ make_parts(struct program *p)
 	sup->sweep = sweep_new(sup);
 	sup->idle = idle_new(sup, on_unneeded);
 	sup->auditlog = auditlog_new(sup);
+	sup->fair = fair_new(sup);
 	sup->clients = clients_new(sup);
 	sup->artchecks = artchecks_new(sup);
 	sup->inspections = inspections_new();
@@ -374,11 +388,12 @@ make_parts(struct program *p)
 	p->sigint = evsignal_new(sup->base, SIGINT, on_signal, sup);
 	if (sup->registry == NULL || sup->tasks == NULL || sup->sweep == NULL ||
 	    sup->sessions == NULL || sup->idle == NULL ||
-	    sup->auditlog == NULL || sup->clients == NULL ||
-	    sup->artchecks == NULL || sup->inspections == NULL ||
-	    sup->restart == NULL || sup->link == NULL || sup->cells == NULL ||
-	    sup->spares == NULL || sup->egress == NULL || p->give_up == NULL ||
-	    p->sigterm == NULL || p->sigint == NULL)
+	    sup->auditlog == NULL || sup->fair == NULL ||
+	    sup->clients == NULL || sup->artchecks == NULL ||
+	    sup->inspections == NULL || sup->restart == NULL ||
+	    sup->link == NULL || sup->cells == NULL || sup->spares == NULL ||
+	    sup->egress == NULL || p->give_up == NULL || p->sigterm == NULL ||
+	    p->sigint == NULL)
 		return false;
 	evsignal_add(p->sigterm, NULL);
 	evsignal_add(p->sigint, NULL);
@@ -400,6 +415,7 @@ free_parts(struct program *p)
 			break;
 	auditlog_note(sup);
 	clients_free(&sup->clients);
+	fair_free(&sup->fair);
 	artchecks_free(&sup->artchecks);
 	store_give_up(sup->store);
 	/* What goes on must not be told anything: all ends with this process. */
@@ -437,6 +453,7 @@ main(int argc, char *argv[])
 	log_init("supervisord", LOGL_INFO);
 	if (inspect_wanted(argc, argv))
 		return inspect_main(argc, argv);
+	share_init(&sup->shares);
 	state_dir = read_arguments(argc, argv, &sup->settings);
 	if (sup->settings.debug)
 		log_init("supervisord", LOGL_DEBUG);
@@ -444,6 +461,8 @@ main(int argc, char *argv[])
 	reserve_descriptors(&sup->settings);
 	/* Else the end of each turn would sort through all that it freed. */
 	mallopt(M_MXFAST, 0);
+	/* The committer gives back what the loop took. */
+	mallopt(M_ARENA_MAX, 1);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a full disk by another name */
 	signal(SIGHUP, SIG_IGN);  /* is meant for the launcher */
@@ -460,7 +479,7 @@ main(int argc, char *argv[])
 		fatal("no memory");
 	if (protection_is_waived(sup->settings.waive, PROTECTION_CALL_FILTERS))
 		confine_filter_waive();
-	supervisord_confine(state_dir);
+	supervisord_confine(state_dir, start_committer, sup);
 	setproctitle("running");
 	event_base_dispatch(sup->base);
 	free_parts(&program);

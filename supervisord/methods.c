@@ -23,8 +23,10 @@
 #include "supervisord/readart.h"
 #include "supervisord/reply.h"
 #include "supervisord/restart.h"
+#include "supervisord/runlist.h"
 #include "supervisord/session_call.h"
 #include "supervisord/submit.h"
+#include "supervisord/sup.h"
 
 static void
 refuse_share(struct client *c, uint32_t seq)
@@ -36,7 +38,7 @@ refuse_share(struct client *c, uint32_t seq)
 	snprintf(why, sizeof(why),
 	    "uid %u has all connections a user may have at once (the setting"
 	    " maxClientsPerUid): %zu with this one",
-	    (unsigned)c->uid, c->share->count);
+	    (unsigned)c->uid, (size_t)c->share->used[SHARE_CLIENTS] + 1);
 	reply_error(c, seq, ERR_CLIENT_LIMIT, NULL, why);
 	chan_finish(c->chan);
 }
@@ -79,6 +81,8 @@ on_hello(struct client *c, uint32_t seq, const struct ipc_params *p)
 		return;
 	event_del(c->hello);
 	strlcpy(c->name, ipc_str(p, F_CLIENT), sizeof(c->name));
+	if (ipc_has(p, F_LABEL))
+		strlcpy(c->label, ipc_str(p, F_LABEL), sizeof(c->label));
 	ipc_params_init(&answer, MSG_HELLO_ANSWER);
 	ipc_set_int(&answer, F_PROTO, IPC_PROTO_CLIENT);
 	ipc_set_str(&answer, F_VERSION, PACKAGE_VERSION);
@@ -98,7 +102,7 @@ static method_fn *const methods[MSG__MAX] = {
 	[MSG_TEMPLATE_LIST] = query_templates,
 	[MSG_RUN_SUBMIT] = submit_run,
 	[MSG_RUN_GET] = query_run,
-	[MSG_RUN_LIST] = query_runs,
+	[MSG_RUN_LIST] = runlist_call,
 	[MSG_RUN_CANCEL] = cancel_run,
 	[MSG_RUN_EVENTS] = feed_poll,
 	[MSG_RUN_FOLLOW] = feed_follow,
@@ -107,6 +111,7 @@ static method_fn *const methods[MSG__MAX] = {
 	[MSG_ARTIFACT_LIST] = readart_list,
 	[MSG_SESSION_LIST] = session_call_list,
 	[MSG_SESSION_CLOSE] = session_call_close,
+	[MSG_SESSION_SHARE] = session_call_share,
 	[MSG_PROFILE_GET] = profile_get,
 	[MSG_TEMPLATE_CHECK] = check_template,
 	[MSG_SERVICE_DRAIN] = drain_start,
@@ -118,16 +123,50 @@ static method_fn *const methods[MSG__MAX] = {
 	[MSG_STORE_BACKUP] = inspectcall_backup,
 };
 
+/* Those that may be answered later. */
+static const bool method_waits[MSG__MAX] = {
+	[MSG_RUN_SUBMIT] = true,
+	[MSG_RUN_CANCEL] = true,
+	[MSG_RUN_EVENTS] = true,
+	[MSG_RUN_FOLLOW] = true,
+	[MSG_RUN_LIST] = true,
+	[MSG_ARTIFACT_GET] = true,
+	[MSG_SESSION_CLOSE] = true,
+	[MSG_SESSION_SHARE] = true,
+	[MSG_TEMPLATE_CHECK] = true,
+	[MSG_AUDIT_VERIFY] = true,
+	[MSG_STORE_CHECK] = true,
+	[MSG_STORE_BACKUP] = true,
+};
+
+static bool
+method_within_share(
+    const struct client *c, enum msg_id msg, char why[SHARE_TEXT_BYTES])
+{
+	const struct settings *set = &client_sup(c)->settings;
+	bool audited = msg == MSG_RUN_SUBMIT || msg == MSG_ARTIFACT_GET;
+
+	if (method_waits[msg] && !client_may_wait(c, why))
+		return false;
+	if (!audited || share_has_room(c->share, set, SHARE_AUDIT_ROWS, 1))
+		return true;
+	share_refusal(c->share, set, SHARE_AUDIT_ROWS, 1, why);
+	return false;
+}
+
 void
 methods_call(struct client *c, const struct ipc_msg *msg)
 {
 	method_fn *fn = methods[msg->params.msg];
+	char why[SHARE_TEXT_BYTES];
 
-	if (fn != NULL)
-		fn(c, msg->seq, &msg->params);
-	else
+	if (fn == NULL)
 		reply_error(c, msg->seq, ERR_UNKNOWN_METHOD, NULL,
 		    "there is no such method");
+	else if (method_within_share(c, msg->params.msg, why))
+		fn(c, msg->seq, &msg->params);
+	else
+		reply_error(c, msg->seq, ERR_USER_LIMIT, NULL, why);
 }
 
 /* What is wrong with a request that was not handed on. */

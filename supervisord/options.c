@@ -154,6 +154,38 @@ option_forbidden(struct json_val v, struct options *o, struct refusal *r)
 	return domains_read(v, "/options/forbiddenDomains", &o->forbidden, r);
 }
 
+static bool
+option_public_only(struct json_val v, struct options *o, struct refusal *r)
+{
+	if (json_get_bool(v, &o->public_only))
+		return true;
+	return refuse(r, ERR_INVALID_PARAMETER,
+	    "/options/publicOnly: expected true or false");
+}
+
+static bool
+option_share_session(struct json_val v, struct options *o, struct refusal *r)
+{
+	if (json_get_bool(v, &o->share_session))
+		return true;
+	return refuse(r, ERR_INVALID_PARAMETER,
+	    "/options/shareSession: expected true or false");
+}
+
+static bool
+option_kept(struct json_val v, struct options *o, struct refusal *r)
+{
+	free(o->kept);
+	o->kept = NULL;
+	if (!domains_read(v, "/options/clientDomains", &o->kept, r))
+		return false;
+	if (strlen(o->kept) <= LIMIT_KEEP_BYTES)
+		return true;
+	return refuse(r, ERR_INVALID_PARAMETER,
+	    "/options/clientDomains: the list is longer than %u bytes",
+	    LIMIT_KEEP_BYTES);
+}
+
 static const struct {
 	const char *name;
 	option_fn *read;
@@ -168,6 +200,9 @@ static const struct {
 	{ "allowedDomains", option_allowed },
 	{ "forbiddenDomains", option_forbidden },
 	{ "resources", option_resources },
+	{ "publicOnly", option_public_only },
+	{ "shareSession", option_share_session },
+	{ "clientDomains", option_kept },
 };
 
 #define OPTION_ROWS (sizeof(option_rows) / sizeof(option_rows[0]))
@@ -193,6 +228,8 @@ options_clear(struct options *o)
 	free(o->forbidden);
 	o->allowed = NULL;
 	o->forbidden = NULL;
+	free(o->kept);
+	o->kept = NULL;
 }
 
 bool

@@ -25,8 +25,12 @@ struct options {
 	char facts_snapshot_id[STORE_FACTS_CHARS + 1];
 	bool has_resources;
 	bool text_only;
+	bool share_session;
 	/* Patterns of hosts, one a line; NULL: not given. */
 	char *allowed, *forbidden;
+	/* What a client adds to each of its runs. */
+	bool public_only;
+	char *kept; /* patterns, as above */
 };
 
 /*

@@ -27,6 +27,8 @@ outcome_too_few(
 static void
 outcome_of_items(const struct outcome_facts *f, struct outcome *o)
 {
+	size_t len;
+
 	if (f->failed == 0 && f->succeeded >= f->total)
 		return;
 	if (!outcome_too_few(
@@ -37,6 +39,24 @@ outcome_of_items(const struct outcome_facts *f, struct outcome *o)
 	outcome_fail(o, ERR_BELOW_THRESHOLD, "");
 	snprintf(o->message, sizeof(o->message),
 	    "%u of %u items succeeded, too few", f->succeeded, f->total);
+	if (f->common == ERR_NONE)
+		return;
+	len = strlen(o->message);
+	snprintf(o->message + len, sizeof(o->message) - len,
+	    "; %u of them failed with %s: %s", f->common_n, err_name(f->common),
+	    f->common_text);
+}
+
+/* A retry helps only if it helps against what is at the bottom of it. */
+static bool
+outcome_may_retry(const struct outcome_facts *f, const struct outcome *o)
+{
+	enum err_code cause = err_by_name(o->cause);
+
+	if (o->code == ERR_BELOW_THRESHOLD && f->common != ERR_NONE)
+		return err_retryable(f->common);
+	return err_retryable(o->code) &&
+	    (cause == ERR_NONE || err_retryable(cause));
 }
 
 static void
@@ -146,9 +166,10 @@ outcome_decide(const struct outcome_facts *f, bool started, struct steps *steps,
 
 	memset(&o, 0, sizeof(o));
 	outcome_of_facts(f, &o);
-	if (o.code != ERR_NONE)
+	if (o.code != ERR_NONE) {
 		outcome_blame(f, started, steps, now_mono_ms, &o);
-	else
+		o.retryable = outcome_may_retry(f, &o);
+	} else
 		steps_close(steps, NULL, now_mono_ms);
 	*ret = o;
 }
@@ -160,7 +181,7 @@ outcome_write_error(const struct outcome *o, struct json_writer *w)
 	json_put_str(w, "errorCode", err_mcp_name(o->code));
 	json_put_str(w, "message", o->message);
 	json_put_str(w, "recoverHint", err_hint(o->code));
-	json_put_bool(w, "retryable", err_retryable(o->code));
+	json_put_bool(w, "retryable", o->retryable);
 	json_write_key(w, "details");
 	json_write_begin_object(w);
 	json_put_str(w, "failedStep", o->failed_step);

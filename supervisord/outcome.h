@@ -33,6 +33,7 @@ struct outcome {
 	char failed_step[STEP_NAME_CHARS + 1];
 	char step_code[STEP_CODE_CHARS + 1];
 	char cause[STEP_CODE_CHARS + 1];
+	bool retryable; /* the same run may come to another end */
 };
 
 struct outcome_facts {
@@ -46,6 +47,10 @@ struct outcome_facts {
 	bool partial_ok;
 	double threshold;
 	uint32_t total, succeeded, failed; /* parts */
+	/* Why most of those that failed did; ERR_NONE: not known. */
+	enum err_code common;
+	uint32_t common_n;
+	const char *common_text;
 };
 
 /* Some items failed: are those that did not too few for a partial success? */

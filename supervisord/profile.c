@@ -134,6 +134,8 @@ profile_settings(const struct settings *s, struct json_writer *w)
 static void
 profile_browser(const struct sup *sup, struct json_writer *w)
 {
+	const struct launch_sandbox *s = &sup->browser.sandbox;
+
 	json_write_key(w, "browser");
 	if (sup->browser.seen_ms == 0) {
 		json_write_null(w);
@@ -143,6 +145,9 @@ profile_browser(const struct sup *sup, struct json_writer *w)
 	json_put_str(w, "product", sup->browser.product);
 	json_put_bool(w, "confined", sup->browser.confined);
 	json_put_int64(w, "seenAt", sup->browser.seen_ms);
+	json_put_int64(w, "renderers", s->renderers);
+	json_put_int64(w, "gpus", s->gpus);
+	json_put_int64(w, "utilities", s->utilities);
 	json_write_end_object(w);
 }
 
@@ -205,6 +210,8 @@ profile_get(struct client *client, uint32_t seq, const struct ipc_params *p)
 	profile_browser(sup, &w);
 	protected_write(sup, &w);
 	profile_settings(&sup->settings, &w);
+	json_write_key(&w, "shares");
+	share_write(client_share(client), &sup->settings, &w);
 	if (client_may_command(client)) {
 		profile_programs(sup, &w);
 		json_put_str(&w, "stateDir", sup->state_dir);

@@ -15,7 +15,6 @@ struct client;
 /* The handlers of the methods. */
 void query_templates(struct client *, uint32_t seq, const struct ipc_params *);
 void query_run(struct client *, uint32_t seq, const struct ipc_params *);
-void query_runs(struct client *, uint32_t seq, const struct ipc_params *);
 
 /*
  * For other handlers. These two answer the request with an error and return

@@ -194,6 +194,7 @@ chunk_tell(struct client *client, const struct chunk *c)
 	if (!client_reads_first(client, &c->row.id))
 		return;
 	id_format("art_", &c->row.id, name);
+	auditlog_spend(client_share(client), 1);
 	auditlog_tell(client_sup(client), (int64_t)client_uid(client),
 	    AUDIT_ARTIFACT_READ, &c->row.run, "%s, %s", name,
 	    artifact_kind_name(c->row.kind));

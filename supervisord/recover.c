@@ -2,9 +2,9 @@
  * What becomes of runs found after a crash, in supervisord. A run whose worker
  * lives goes on with it, and one whose worker had said that it is over is over.
  * Of the others, one whose worker had not been told to go, or whose template is
- * restart-safe, goes back to the queue and on behind its journal; any other may
- * have clicked something, so it fails as retryable and is never silently
- * executed again. A worker lives when it answers (task_adopt.c). At a last start
+ * restart-safe and which changed nothing yet, goes back to the queue and on
+ * behind its journal; any other is never silently executed again, since it may
+ * have clicked something. A worker lives when it answers (task_adopt.c). At a last start
  * (launch.h) none goes on: what those before ended of may be one of them.
  */
 #include <stdlib.h>
@@ -24,6 +24,18 @@
 #include "supervisord/sup.h"
 #include "supervisord/task.h"
 
+enum err_code
+recover_lost(const struct run_record *rec, const char **ret_text)
+{
+	if (rec->acted) {
+		*ret_text = "the service restarted after the run had begun to "
+			    "change something; what came of it is not known";
+		return ERR_OUTCOME_UNKNOWN;
+	}
+	*ret_text = "the service restarted while the run was active";
+	return ERR_SUPERVISOR_RESTART;
+}
+
 bool
 recover_may_run_again(
     struct sup *sup, const struct run_record *rec, bool untouched)
@@ -33,8 +45,8 @@ recover_may_run_again(
 
 	return !sup->last_start && rec->intent == INTENT_NONE && t != NULL &&
 	    strcmp(t->version, rec->template_version) == 0 &&
-	    (untouched || t->restart_safe) && rec->attempt < LIMIT_ATTEMPTS &&
-	    rec->spent_ms < rec->limit_ms;
+	    (untouched || (t->restart_safe && !rec->acted)) &&
+	    rec->attempt < LIMIT_ATTEMPTS && rec->spent_ms < rec->limit_ms;
 }
 
 /* In the transaction: changes the record or leaves it running. */
@@ -115,11 +127,15 @@ static bool
 recover_running(struct sup *sup, struct task *t)
 {
 	struct cell *c = adopt_find(sup, &t->rec.id);
+	const char *text;
+	enum err_code code;
 
 	if (c != NULL)
 		return task_adopt(t, c);
-	if (!task_settle_stored(t))
-		task_fail(t, ERR_SUPERVISOR_RESTART, RECOVER_LOST_TEXT);
+	if (!task_settle_stored(t)) {
+		code = recover_lost(&t->rec, &text);
+		task_fail(t, code, text);
+	}
 	return true;
 }
 
@@ -144,6 +160,7 @@ recover_secrets(struct sup *sup, struct task *t)
 	if (!adopt_claim_secrets(sup, &t->rec.id))
 		return false;
 	t->secrets = true;
+	task_hold(t, SHARE_SECRETS, 1);
 	sup->secrets++;
 	return true;
 }

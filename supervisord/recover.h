@@ -6,11 +6,13 @@
 
 #include <stdbool.h>
 
+#include "model/errors.h"
+
 struct run_record;
 struct sup;
 
-/* Why a run fails that may not begin again. */
-#define RECOVER_LOST_TEXT "the service restarted while the run was active"
+/* Why a run fails that may not begin again; the text is static. */
+enum err_code recover_lost(const struct run_record *, const char **ret_text);
 
 /*
  * Raises the epoch, decides on every run that was running (goes on with its

@@ -109,6 +109,7 @@ write_short_output(struct store_txn *txn, const struct run_record *rec,
 		v = json_root(doc);
 		json_str_copy(
 		    json_obj_get(v, "message"), message, sizeof(message));
+		json_get_bool(json_obj_get(v, "retryable"), &t.retryable);
 		json_str_copy(
 		    json_obj_get(json_obj_get(v, "details"), "failedStep"),
 		    step, sizeof(step));
@@ -248,6 +249,8 @@ put_result(struct sup *sup, struct store_txn *txn, const struct run_record *rec,
 		json_write_str(w, id);
 	}
 	json_write_end_array(w);
+	if (arts.omitted > 0)
+		json_put_int64(w, "artifactsOmitted", (int64_t)arts.omitted);
 	put_doc(w, "warnings", txn, rec, RUN_DOC_WARNINGS, "[]", room.warnings);
 	if ((want->parts & RUNJSON_OUTPUT) != 0)
 		put_output(sup, txn, rec, &arts, room.output, w);

@@ -68,4 +68,9 @@ void session_bound(struct sup *, uint32_t uid, const struct ulid *made);
 void session_empty(struct sup *, const struct ulid *, int64_t actor,
     void (*emptied)(void *arg), void *arg);
 
+/* What a client hears of one that it may not use, as of one that is not. */
+#define SESSION_NONE                                                       \
+	"no session of that id is kept for this client; one that another " \
+	"client made has to be shared: browsertaskctl sessions share ID"
+
 #endif

@@ -22,12 +22,20 @@
 
 /* session.list */
 
+/* Its user's, as far as trust and label go. */
+static bool
+may_use(const struct client *client, const struct session_record *rec)
+{
+	return session_record_for(rec, client_trust(client)) &&
+	    session_record_of(rec, client_label(client));
+}
+
 struct listing {
 	struct sup *sup;
 	struct json_writer *w;
 	int64_t left, now_ms;
 	bool more;
-	enum trust_level trust; /* of the client */
+	const struct client *client;
 	struct ulid last;
 };
 
@@ -49,6 +57,8 @@ put_session(struct listing *l, const struct session_record *rec)
 	session_look(l->sup, &rec->id, &view);
 	json_put_int64(w, "uid", rec->uid);
 	json_put_str(w, "templateId", rec->template_id);
+	json_put_str(w, "label", rec->owner);
+	json_put_bool(w, "shared", rec->shared);
 	json_put_int64(w, "createdAt", rec->created_ms);
 	json_put_int64(w, "lastUsedAt", rec->last_used_ms);
 	put_stamp(w, "expiresAt", rec->expires_ms);
@@ -66,7 +76,7 @@ list_session(
 
 	if (rec != NULL &&
 	    (session_record_expired(rec, l->now_ms) ||
-		!session_record_for(rec, l->trust)))
+		!may_use(l->client, rec)))
 		return true;
 	l->more = l->left-- == 0;
 	if (l->more)
@@ -116,7 +126,7 @@ session_call_list(
 	struct listing l = { .sup = client_sup(client),
 		.left = limit,
 		.now_ms = clock_stamp_ms(),
-		.trust = client_trust(client) };
+		.client = client };
 	struct refusal refusal = { 0 };
 	struct ulid before;
 	struct json_writer w;
@@ -266,8 +276,7 @@ closing_find(struct client *client, const struct ulid *id)
 	if (err == STORE_OK && session_record_expired(&rec, clock_stamp_ms()))
 		return false;
 	if (err == STORE_OK &&
-	    (!client_may_see(client, rec.uid) ||
-		!session_record_for(&rec, client_trust(client)))) {
+	    (!client_may_see(client, rec.uid) || !may_use(client, &rec))) {
 		auditlog_tell_often(sup, (int64_t)client_uid(client),
 		    AUDIT_ACCESS_REFUSE, NULL, "session of uid %u",
 		    (unsigned)rec.uid);
@@ -289,8 +298,8 @@ session_call_close(
 
 	if (!id_parse("sess_", ipc_str(p, F_SESSION_ID), &id) ||
 	    !closing_find(client, &id)) {
-		reply_error(client, seq, ERR_SESSION_NOT_FOUND, NULL,
-		    "there is no such session");
+		reply_error(
+		    client, seq, ERR_SESSION_NOT_FOUND, NULL, SESSION_NONE);
 		return;
 	}
 	c = calloc(1, sizeof(*c));
@@ -311,4 +320,97 @@ session_call_close(
 		session_empty(c->sup, &id, (int64_t)c->uid, closing_empty, c);
 	else
 		closing_empty(c);
+}
+
+/* session.share */
+
+struct sharing {
+	struct sup *sup;
+	struct watch *watch; /* who asked; NULL when they went away */
+	struct ulid id;
+	char name[ID_CHARS + 1];
+	uid_t uid;
+	bool shared;
+};
+
+static int
+sharing_write(struct store_txn *txn, void *arg)
+{
+	const struct sharing *s = arg;
+	char detail[ID_CHARS + 16];
+	struct audit_entry e = { .time_ms = clock_stamp_ms(),
+		.actor = (int64_t)s->uid,
+		.action = AUDIT_SESSION_SHARE,
+		.detail = detail };
+	int err = session_share(txn, &s->id, s->shared);
+
+	snprintf(detail, sizeof(detail), "%s, %s", s->name,
+	    s->shared ? "shared" : "not shared");
+	return err == STORE_OK ? audit_append(txn, &e) : err;
+}
+
+static void
+sharing_answer(const struct sharing *s)
+{
+	struct json_writer w;
+	struct buf b;
+
+	buf_init(&b, 1024);
+	json_writer_init(&w, &b);
+	json_write_begin_object(&w);
+	json_put_str(&w, "sessionId", s->name);
+	json_put_bool(&w, "success", true);
+	json_put_bool(&w, "shared", s->shared);
+	json_write_end_object(&w);
+	reply_json(s->watch->client, s->watch->seq, &w, &b);
+}
+
+static void
+sharing_written(void *arg, int err)
+{
+	struct sharing *s = arg;
+
+	if (s->watch != NULL && err == STORE_OK)
+		sharing_answer(s);
+	else if (s->watch != NULL && err == STORE_NOT_FOUND)
+		reply_error(s->watch->client, s->watch->seq,
+		    ERR_SESSION_NOT_FOUND, NULL, SESSION_NONE);
+	else if (s->watch != NULL && err != STORE_CLOSED)
+		reply_error(s->watch->client, s->watch->seq,
+		    reply_store_code(err), NULL, store_strerror(err));
+	if (s->watch != NULL)
+		s->watch->owner = NULL;
+	watch_free(&s->watch);
+	free(s);
+}
+
+void
+session_call_share(
+    struct client *client, uint32_t seq, const struct ipc_params *p)
+{
+	static const struct ulid no_run;
+	struct sharing *s;
+	struct ulid id;
+
+	if (!id_parse("sess_", ipc_str(p, F_SESSION_ID), &id) ||
+	    !closing_find(client, &id)) {
+		reply_error(
+		    client, seq, ERR_SESSION_NOT_FOUND, NULL, SESSION_NONE);
+		return;
+	}
+	s = calloc(1, sizeof(*s));
+	if (s != NULL)
+		s->watch = watch_new(WATCH_OTHER, client, NULL, &no_run, seq);
+	if (s == NULL || s->watch == NULL) {
+		free(s);
+		reply_error(client, seq, ERR_INTERNAL, NULL, "no memory");
+		return;
+	}
+	s->watch->owner = &s->watch;
+	s->sup = client_sup(client);
+	s->id = id;
+	id_format("sess_", &id, s->name);
+	s->uid = client_uid(client);
+	s->shared = ipc_bool(p, F_SHARED, true);
+	store_write(s->sup->store, sharing_write, s, sharing_written, s);
 }

@@ -16,4 +16,7 @@ session_call_list(struct client *, uint32_t seq, const struct ipc_params *);
 void
 session_call_close(struct client *, uint32_t seq, const struct ipc_params *);
 
+void
+session_call_share(struct client *, uint32_t seq, const struct ipc_params *);
+
 #endif

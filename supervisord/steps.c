@@ -6,7 +6,10 @@
 #include <string.h>
 
 #include "json/tape.h"
+#include "model/limits.h"
 #include "supervisord/steps.h"
+
+#define META_TRUNCATED "{\"truncated\":true}"
 
 void
 steps_clear(struct steps *s)
@@ -15,7 +18,7 @@ steps_clear(struct steps *s)
 		free(s->list[i].meta);
 	free(s->list);
 	s->list = NULL;
-	s->count = 0;
+	s->count = s->meta_bytes = 0;
 }
 
 static struct step *
@@ -83,8 +86,15 @@ steps_end(struct steps *s, const char *name, bool ok, int64_t duration_ms,
     const char *error_code, const char *meta, size_t meta_len)
 {
 	struct step *step = steps_open(s, name);
+	size_t held = s->meta_bytes - (step == NULL ? 0 : step->meta_len);
 	char *copy = NULL;
 
+	if (meta == NULL)
+		meta_len = 0;
+	if (meta_len > 0 && held + meta_len > LIMIT_STEPS_META_BYTES) {
+		meta = META_TRUNCATED;
+		meta_len = strlen(META_TRUNCATED);
+	}
 	if (meta != NULL) {
 		copy = malloc(meta_len + 1);
 		if (copy == NULL)
@@ -102,6 +112,7 @@ steps_end(struct steps *s, const char *name, bool ok, int64_t duration_ms,
 	free(step->meta);
 	step->meta = copy;
 	step->meta_len = meta_len;
+	s->meta_bytes = held + meta_len;
 	return true;
 }
 
@@ -120,10 +131,12 @@ steps_drop_open(struct steps *s)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < s->count; i++)
-		if (s->list[i].open)
+		if (s->list[i].open) {
+			s->meta_bytes -= s->list[i].meta_len;
 			free(s->list[i].meta);
-		else
+		} else {
 			s->list[kept++] = s->list[i];
+		}
 	s->count = kept;
 }
 

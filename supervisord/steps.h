@@ -29,6 +29,7 @@ struct step {
 struct steps {
 	struct step *list;
 	size_t count;
+	size_t meta_bytes; /* of all */
 };
 
 void steps_clear(struct steps *);
@@ -38,7 +39,8 @@ void steps_retry(struct steps *, const char *name);
 /*
  * Closes the last open step of that name; one that was never started is added.
  * error_code may be NULL; one that is not ok gets some code. meta (may be
- * NULL) is copied and must be a JSON object.
+ * NULL) is copied and must be a JSON object; what all hold together is bounded
+ * by LIMIT_STEPS_META_BYTES, beyond it {"truncated":true} stands for it.
  */
 bool steps_end(struct steps *, const char *name, bool ok, int64_t duration_ms,
     const char *error_code, const char *meta, size_t meta_len);

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/crashpoint.h"
@@ -23,11 +22,14 @@
 #include "supervisord/link.h"
 #include "supervisord/registry.h"
 #include "supervisord/session.h"
+#include "supervisord/share.h"
 #include "supervisord/submit.h"
 #include "supervisord/submit_answer.h"
 #include "supervisord/sup.h"
 #include "supervisord/task.h"
 #include "supervisord/turn.h"
+
+#define SUBMIT_ROWS 2 /* of the audit log: this, and the run's end */
 
 /* The guard's own refusals. */
 enum {
@@ -48,8 +50,9 @@ struct submission {
 	char name[ID_CHARS + 1];
 	struct refusal refusal; /* of a new run; a known key is answered */
 	uint8_t params[32];
-	bool lent;           /* it shall run in: */
-	struct ulid session; /* its own, or this one */
+	char label[STORE_LABEL_CHARS + 1]; /* of the client */
+	bool lent;                         /* it shall run in: */
+	struct ulid session;               /* its own, or this one */
 	struct json_doc *option_doc;
 	struct inputs inputs;
 	/* Set by the guard. */
@@ -119,6 +122,19 @@ check_options(struct submission *s, const struct ipc_params *p)
 	return options_read(json_root(s->option_doc), &s->options, &s->refusal);
 }
 
+/* Runs of users wait in the order of arrival, but for what is urgent less. */
+static bool
+check_priority(struct submission *s, const struct client *client)
+{
+	if (s->options.priority <= PRIORITY_NORMAL ||
+	    client_may_command(client) || s->sup->settings.userPriorities)
+		return true;
+	return refuse(&s->refusal, ERR_NOT_PERMITTED,
+	    "/options/priority: \"%s\" is for administrators (the setting"
+	    " userPriorities): use \"normal\" or \"low\"",
+	    run_priority_name(s->options.priority));
+}
+
 static bool
 check_inputs(struct submission *s, const struct ipc_params *p)
 {
@@ -137,6 +153,22 @@ seal_inputs(struct submission *s)
 	if (s->inputs.secrets_fd != -1)
 		s->sup->secrets++;
 	return true;
+}
+
+/* Has its user room for this much more? Then the run has it until it ends. */
+static bool
+check_share(struct submission *s, enum share_kind kind, uint64_t n)
+{
+	const struct settings *set = &s->sup->settings;
+	struct task *t = s->task;
+
+	if (n == 0 || share_has_room(t->share, set, kind, n)) {
+		task_hold(t, kind, n);
+		return true;
+	}
+	s->refusal.code = ERR_USER_LIMIT;
+	share_refusal(t->share, set, kind, n, s->refusal.message);
+	return false;
 }
 
 /* What stands against a new run just now, though the submission is right. */
@@ -158,6 +190,9 @@ check_room(struct submission *s)
 		refuse(&s->refusal, ERR_QUEUE_FULL,
 		    "%d runs with secrets are live already",
 		    LAUNCH_SECRETS_MAX);
+	else if (!check_share(s, SHARE_SECRETS, s->inputs.secrets_fd != -1) ||
+	    !check_share(s, SHARE_INPUT_BYTES, s->inputs.text.len))
+		return;
 	else if (!store_space_ok(sup->store, STORE_MIN_FREE_PERCENT,
 		     (uint64_t)sup->settings.minFreeBytes, NULL))
 		refuse(&s->refusal, ERR_STORAGE_FULL,
@@ -201,8 +236,7 @@ make_record(struct submission *s, uid_t uid)
 	const struct template *t = s->template;
 	int64_t now = clock_stamp_ms();
 	bool full = submit_must_wait(s) || s->sup->drained_ms != 0 ||
-	    tasks_places_taken(tasks) > 0 ||
-	    tasks_active(tasks) >= (size_t)s->sup->settings.maxConcurrentRuns;
+	    tasks_places_taken(tasks) > 0 || tasks_full(tasks, (uint32_t)uid);
 
 	rec->id = ulid_new(now);
 	rec->session = s->lent ? s->session : ulid_new(now);
@@ -220,6 +254,9 @@ make_record(struct submission *s, uid_t uid)
 	rec->updated_ms = rec->created_ms;
 	rec->limit_ms =
 	    options_limit(&s->options, t, &s->sup->settings, rec->mode);
+	if (strcmp(s->label, SESSION_ALL_LABELS) != 0)
+		strlcpy(rec->owner, s->label, sizeof(rec->owner));
+	rec->share_session = s->options.share_session;
 	strlcpy(rec->facts_snapshot_id, s->options.facts_snapshot_id,
 	    sizeof(rec->facts_snapshot_id));
 	if (s->options.trace_id[0] == '\0')
@@ -242,7 +279,7 @@ guard_share(struct store_txn *txn, const struct submission *s)
 	uint64_t waiting;
 	int err;
 
-	if (s->rec.uid == 0 || s->rec.uid == geteuid())
+	if (share_is_free(s->rec.uid))
 		return STORE_OK;
 	if ((err = run_total(txn, &own, &waiting)) != STORE_OK)
 		return err;
@@ -281,7 +318,7 @@ submit_guard(struct store_txn *txn, struct change *c)
 		return err;
 	if (s->lent)
 		err = session_take(
-		    txn, &s->session, s->rec.uid, s->rec.trust, now);
+		    txn, &s->session, s->rec.uid, s->rec.trust, s->label, now);
 	if (s->lent && err != STORE_OK)
 		return err == STORE_NOT_FOUND ? GUARD_NO_SESSION : err;
 	memcpy(row.params, s->params, sizeof(row.params));
@@ -350,6 +387,7 @@ submit_done(struct sup *sup, struct change *c, int err)
 		CRASH_POINT(submit_written);
 		log_info("%s: created for uid %u, %s, limit %lld ms", s->name,
 		    s->rec.uid, s->rec.template_id, (long long)s->rec.limit_ms);
+		auditlog_spend(s->task->share, SUBMIT_ROWS);
 		enter_task(s);
 		answer(s, &s->rec.id, false);
 		CRASH_POINT(submit_answered);
@@ -368,8 +406,7 @@ submit_done(struct sup *sup, struct change *c, int err)
 		    s->rec.uid, (long long)sup->settings.maxQueuedRunsPerUid);
 		submit_reject(s, s->refusal.code, s->refusal.message);
 	} else if (err == GUARD_NO_SESSION) {
-		submit_reject(s, ERR_SESSION_NOT_FOUND,
-		    "no session of that id is kept for this user");
+		submit_reject(s, ERR_SESSION_NOT_FOUND, SESSION_NONE);
 	} else {
 		submit_reject(s, reply_store_code(err), store_strerror(err));
 	}
@@ -434,10 +471,12 @@ submit_run(struct client *client, uint32_t seq, const struct ipc_params *p)
 	}
 	s->sup = client_sup(client);
 	s->no_wait = !ipc_bool(p, F_WAIT, true);
+	strlcpy(s->label, client_label(client), sizeof(s->label));
 	inputs_init(&s->inputs);
 	if (!check_template(s, client_trust(client), p) ||
-	    !check_options(s, p) || !check_inputs(s, p) ||
-	    !make_record(s, client_uid(client)) || !seal_inputs(s)) {
+	    !check_options(s, p) || !check_priority(s, client) ||
+	    !check_inputs(s, p) || !make_record(s, client_uid(client)) ||
+	    !seal_inputs(s)) {
 		submit_audit_refusal(s, client_uid(client), s->refusal.code);
 		reply_error(
 		    client, seq, s->refusal.code, NULL, s->refusal.message);
@@ -445,13 +484,14 @@ submit_run(struct client *client, uint32_t seq, const struct ipc_params *p)
 		return;
 	}
 	id_format("run_", &s->rec.id, s->name);
-	check_room(s);
 	s->watch = watch_new(WATCH_SYNC, client, NULL, &s->rec.id, seq);
 	if (s->watch != NULL) {
 		s->watch->owner = &s->watch;
 		s->watch->max_bytes = (size_t)ipc_int(p, F_MAX_BYTES, 0);
 	}
 	s->task = task_prepare(s->sup, &s->rec);
+	if (s->task != NULL)
+		check_room(s);
 	if (s->watch == NULL || s->task == NULL || !submit_write(s)) {
 		watch_free(&s->watch);
 		reply_error(client, seq, ERR_INTERNAL, NULL, "no memory");

@@ -11,6 +11,7 @@
 #include "launch/launch.h"
 #include "model/settings.h"
 #include "supervisord/protected.h"
+#include "supervisord/share.h"
 
 struct event_base;
 
@@ -29,6 +30,8 @@ struct sup {
 	struct sweep *sweep;
 	struct idle *idle;
 	struct auditlog *auditlog;
+	struct fair *fair;
+	struct share_tree shares; /* of all users who have something */
 	struct clients *clients;
 	struct artchecks *artchecks;
 	struct inspections *inspections;
@@ -44,6 +47,7 @@ struct sup {
 		int64_t
 		    seen_ms; /* when its sandbox was looked at; 0: not yet */
 		bool confined;
+		struct launch_sandbox sandbox; /* as it was seen */
 	} browser; /* of the last cell that had one */
 	struct protected protected[PROTECTION__MAX];
 	struct adopted *adopted; /* until the runs have taken theirs */

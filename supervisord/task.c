@@ -25,6 +25,7 @@
 #include "supervisord/link.h"
 #include "supervisord/registry.h"
 #include "supervisord/session.h"
+#include "supervisord/share.h"
 #include "supervisord/submit_answer.h"
 #include "supervisord/sup.h"
 #include "supervisord/sweep.h"
@@ -73,6 +74,21 @@ task_left_ms(const struct task *t)
 }
 
 void
+task_hold(struct task *t, enum share_kind kind, uint64_t n)
+{
+	share_grow(t->share, kind, n);
+	t->held[kind] += n;
+}
+
+void
+task_unhold(struct task *t, enum share_kind kind)
+{
+	if (t->share != NULL)
+		share_shrink(t->share, kind, t->held[kind]);
+	t->held[kind] = 0;
+}
+
+void
 task_free(struct task **task)
 {
 	struct task *t = *task;
@@ -88,12 +104,21 @@ task_free(struct task **task)
 	worker_free(&t->worker);
 	egress_release(&t->egress);
 	free(t->allowed);
+	free(t->kept);
+	free(t->named);
 	free(t->forbidden);
 	if (t->deadline != NULL)
 		event_free(t->deadline);
 	steps_clear(&t->steps);
 	lines_clear(&t->warnings);
 	lines_clear(&t->trace);
+	if (t->queue.queued)
+		sched_remove(&t->sup->tasks->queue, &t->queue);
+	task_set_active(t, false);
+	for (int i = 0; i < SHARE__MAX; i++)
+		task_unhold(t, (enum share_kind)i);
+	share_give(&t->sup->shares, &t->share);
+	sched_owner_give(&t->sup->tasks->queue, &t->queue.owner);
 	free(t);
 	*task = NULL;
 }
@@ -235,6 +260,10 @@ task_set_active(struct task *t, bool active)
 		return;
 	t->active = active;
 	t->sup->tasks->active += active ? 1 : (size_t)-1;
+	if (active)
+		sched_start(&t->sup->tasks->queue, t->queue.owner);
+	else
+		sched_stop(t->queue.owner);
 }
 
 /* Ending. */
@@ -245,6 +274,7 @@ task_drop_secrets(struct task *t)
 	if (!t->secrets)
 		return;
 	t->secrets = false;
+	task_unhold(t, SHARE_SECRETS);
 	t->sup->secrets--;
 	link_secret_drop(t->sup->link, &t->rec.id);
 }
@@ -259,12 +289,11 @@ task_settle(struct task *t)
 	evtimer_del(t->deadline);
 	if (t->queue.queued)
 		sched_remove(&ts->queue, &t->queue);
-	task_set_active(t, false);
+	/* It has its slot until its end is stored: until then it is listed. */
 	t->stage = TASK_SETTLING;
 	ts->settling++;
 	task_touch(t);
 	task_assemble(t);
-	tasks_pump(ts);
 }
 
 void
@@ -278,6 +307,8 @@ task_over(struct task **task)
 	CRASH_POINT(end_written);
 	log_info("%s: %s%s%s", t->name, run_status_name(t->rec.status),
 	    t->rec.error_code[0] == '\0' ? "" : ", ", t->rec.error_code);
+	task_set_active(t, false);
+	tasks_pump(ts);
 	tasks_remove(ts, t);
 	submit_end(t);
 	cancel_end(t);
@@ -331,6 +362,23 @@ task_load(struct task *t)
 	store_read_end(store);
 }
 
+/* The inputs of a run from before count as they did. */
+static void
+task_load_size(struct task *t)
+{
+	struct store *store = t->sup->store;
+	struct store_txn *txn;
+	const uint8_t *bytes;
+	size_t len;
+
+	if (store_read_begin(store, &txn) != STORE_OK)
+		return;
+	if (run_doc_get(txn, &t->rec.id, RUN_DOC_INPUTS, &bytes, &len) ==
+	    STORE_OK)
+		task_hold(t, SHARE_INPUT_BYTES, len);
+	store_read_end(store);
+}
+
 /* Whether its session outlives it, should it end well. */
 static bool
 task_keeps(const struct task *t)
@@ -353,12 +401,15 @@ task_prepare(struct sup *sup, const struct run_record *rec)
 	t->rec = *rec;
 	t->spent_before_ms = rec->spent_ms;
 	t->cancel_told = rec->intent == INTENT_CANCEL;
-	t->queue.owner = rec->uid;
+	t->queue.owner = sched_owner_take(
+	    &sup->tasks->queue, rec->uid, share_is_free(rec->uid));
 	TAILQ_INIT(&t->watches);
 	id_format("run_", &rec->id, t->name);
 	t->deadline = evtimer_new(sup->base, task_on_deadline, t);
 	t->keep = task_keeps(t);
-	if (t->deadline == NULL || (t->keep && !session_prepare(t)))
+	t->share = share_take(&sup->shares, rec->uid);
+	if (t->deadline == NULL || t->queue.owner == NULL || t->share == NULL ||
+	    (t->keep && !session_prepare(t)))
 		task_free(&t);
 	return t;
 }
@@ -384,6 +435,7 @@ task_new(struct sup *sup, const struct run_record *rec)
 
 	if (t == NULL)
 		return NULL;
+	task_load_size(t);
 	if (rec->attempt > 1 || rec->status != RUN_QUEUED)
 		task_load(t);
 	task_enter(t);

@@ -17,6 +17,7 @@
 #include "supervisord/outcome.h"
 #include "supervisord/reply.h"
 #include "supervisord/sched.h"
+#include "supervisord/share.h"
 #include "supervisord/steps.h"
 #include "supervisord/watch.h"
 
@@ -56,10 +57,12 @@ struct task {
 	int64_t canceler; /* who asked for the cancel */
 	bool cancel_told; /* to the audit log */
 	struct egress_binding *egress;
-	char *allowed,
-	    *forbidden; /* hosts, as egress_rules has them; or NULL */
+	char *allowed, *forbidden, *kept,
+	    *named;       /* as egress_rules has them; or NULL */
+	bool public_only; /* whatever its trust is */
 	struct egress_sums network;
 	uint32_t refusals; /* told one by one, as events */
+	uint32_t fills;    /* uses of stored secrets, in the audit log */
 	struct steps steps;
 	struct lines warnings, trace;
 	enum err_code lost; /* why it ended without run.end */
@@ -78,6 +81,8 @@ struct task {
 	bool again;              /* to the queue, when its processes are gone */
 	bool abandoned; /* shutdown: left as it is for the next start */
 	struct watch_list watches;
+	struct share *share;       /* its user's */
+	uint64_t held[SHARE__MAX]; /* of that */
 };
 
 struct tasks *tasks_new(struct sup *);
@@ -85,6 +90,8 @@ void tasks_free(struct tasks **);
 struct task *tasks_find(struct tasks *, const struct ulid *);
 /* Those that hold a slot. */
 size_t tasks_active(const struct tasks *);
+/* Is there no slot for a run of that user now? */
+bool tasks_full(const struct tasks *, uint32_t uid);
 size_t tasks_queued(const struct tasks *);
 /*
  * A place in the queue for a run that is being committed, until tasks_release.
@@ -151,6 +158,9 @@ void task_over(struct task **);
 /* Its terminal state, as rec has it, for the audit log. */
 void task_audit_end(const struct task *, struct change *);
 
+/* Takes of its user's share what it has until it ends, or gives it back. */
+void task_hold(struct task *, enum share_kind, uint64_t n);
+void task_unhold(struct task *, enum share_kind);
 /* Notes a trace line, with the time since the run was created. */
 void task_trace(struct task *, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

@@ -66,9 +66,11 @@ resume_clock(struct task *t)
 static void
 adopt_failed(struct task *t, const char *why)
 {
+	const char *text;
+
 	log_err("%s: it cannot go on: %s", t->name, why);
 	t->again = recover_may_run_again(t->sup, &t->rec, false);
-	worker_kill(t->worker, ERR_SUPERVISOR_RESTART, why);
+	worker_kill(t->worker, recover_lost(&t->rec, &text), why);
 	if (t->keep)
 		cells_close(t->sup, &t->rec.session, NULL, NULL);
 }
@@ -144,13 +146,14 @@ task_on_resumed(void *ctx, enum worker_resumed how)
 		[RESUMED_GAP] = "it said more than it could keep",
 	};
 	struct task *t = ctx;
+	const char *text;
 
 	CRASH_POINT(adopt_resumed);
 	if (how == RESUMED_WHOLE)
 		return;
 	t->again =
 	    recover_may_run_again(t->sup, &t->rec, how == RESUMED_UNTOUCHED);
-	worker_kill(t->worker, ERR_SUPERVISOR_RESTART, texts[how]);
+	worker_kill(t->worker, recover_lost(&t->rec, &text), texts[how]);
 }
 
 /*
@@ -161,13 +164,15 @@ task_on_resumed(void *ctx, enum worker_resumed how)
 void
 task_on_unanswered(struct task *t, const struct worker_end *end)
 {
+	const char *text;
+
 	if (load_end(t) || end->over ||
 	    (end->code != ERR_WORKER_LOST && end->code != ERR_WORKER_SILENT &&
 		end->code != ERR_PAGE_CRASHED))
 		return;
 	t->again = recover_may_run_again(t->sup, &t->rec, false);
-	t->lost = ERR_SUPERVISOR_RESTART;
-	strlcpy(t->lost_text, RECOVER_LOST_TEXT, sizeof(t->lost_text));
+	t->lost = recover_lost(&t->rec, &text);
+	strlcpy(t->lost_text, text, sizeof(t->lost_text));
 }
 
 static bool

@@ -133,11 +133,15 @@ task_egress_bind(struct task *t)
 		.on_report = on_report,
 		.on_sums = on_sums };
 	const struct settings *s = &t->sup->settings;
-	const struct egress_rules rules = { .trust = t->rec.trust,
+	const struct egress_rules rules = {
+		.trust = t->public_only ? TRUST_REMOTE : t->rec.trust,
+		.kept = t->kept == NULL ? "" : t->kept,
+		.named = t->named == NULL ? "" : t->named,
 		.allowed = t->allowed == NULL ? "" : t->allowed,
 		.forbidden = t->forbidden == NULL ? "" : t->forbidden,
 		.max_connections = s->maxRunConnections,
-		.max_bytes = s->maxRunBytes };
+		.max_bytes = s->maxRunBytes
+	};
 
 	egress_release(&t->egress);
 	t->bound = false;

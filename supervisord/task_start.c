@@ -16,11 +16,43 @@
 #include "supervisord/cells.h"
 #include "supervisord/change.h"
 #include "supervisord/intake.h"
+#include "supervisord/named.h"
 #include "supervisord/options.h"
 #include "supervisord/registry.h"
 #include "supervisord/session.h"
 #include "supervisord/sup.h"
 #include "supervisord/task_int.h"
+
+/* The hosts that its inputs name, as far as there is room for them. */
+static enum store_err
+task_named(struct task *t, struct store_txn *txn)
+{
+	const struct json_limits limits = { LIMIT_INPUT_BYTES,
+		LIMIT_JSON_DEPTH + 1 };
+	struct json_doc *doc = NULL;
+	const uint8_t *bytes;
+	struct buf lines;
+	size_t len;
+	int err;
+
+	free(t->named);
+	t->named = NULL;
+	err = run_doc_get(txn, &t->rec.id, RUN_DOC_INPUTS, &bytes, &len);
+	if (err != STORE_OK)
+		return err;
+	if (!json_parse(bytes, len, &limits, 0, &doc, NULL))
+		return STORE_CORRUPT;
+	buf_init(&lines, LIMIT_NAMED_BYTES);
+	if (!named_hosts(json_root(doc), &lines))
+		lines_addf(&t->warnings,
+		    "the inputs name more hosts than are taken: those after "
+		    "the first %zu bytes are reached only where they are "
+		    "public",
+		    lines.len);
+	t->named = (char *)buf_take(&lines, &len);
+	json_doc_free(&doc);
+	return STORE_OK;
+}
 
 bool
 task_options(struct task *t)
@@ -43,6 +75,8 @@ task_options(struct task *t)
 	    (!json_parse(bytes, len, NULL, 0, &doc, NULL) ||
 		!options_read(json_root(doc), &options, &refusal)))
 		err = STORE_CORRUPT;
+	if (err == STORE_OK || err == STORE_NOT_FOUND)
+		err = task_named(t, txn);
 	if (options.has_resources)
 		text = options.text_only;
 	json_doc_free(&doc);
@@ -53,6 +87,9 @@ task_options(struct task *t)
 	free(t->forbidden);
 	t->allowed = options.allowed;
 	t->forbidden = options.forbidden;
+	free(t->kept);
+	t->kept = options.kept;
+	t->public_only = options.public_only;
 	/* Without them it might go where it must not. */
 	return err == STORE_OK || err == STORE_NOT_FOUND;
 }
@@ -197,9 +234,11 @@ task_event_acting(const struct task *t, struct change *c)
 	buf_init(&b, EVENT_DOC_BYTES);
 	buf_addf(&b,
 	    "{\"phase\":\"acting\",\"sandbox\":{\"renderers\":%u,"
-	    "\"seccomp\":%u,\"namespaces\":%u,\"noNewPrivs\":%s}}",
+	    "\"seccomp\":%u,\"namespaces\":%u,\"noNewPrivs\":%s,"
+	    "\"gpus\":%u,\"utilities\":%u,\"othersSeccomp\":%u}}",
 	    s->renderers, s->seccomp_mode, s->ns_depth,
-	    s->no_new_privs != 0 ? "true" : "false");
+	    s->no_new_privs != 0 ? "true" : "false", s->gpus, s->utilities,
+	    s->others_mode);
 	change_event(c, EVENT_PHASE_CHANGED, &b);
 }
 

@@ -2,15 +2,49 @@
  * The envelope of a run's outcome (TaskResult v0): always its eleven keys,
  * whether the run succeeded or not. Built in supervisord, never by a worker.
  */
+#include <string.h>
+
 #include "storage/store.h"
 #include "supervisord/reply.h"
 #include "supervisord/taskresult.h"
 
+/* What has the outcome of a run comes before what was made on the way. */
+static int
+row_rank(const struct artifact_row *row)
+{
+	return row->kind == ARTIFACT_TASK_RESULT ? 2
+	    : row->kind == ARTIFACT_EXTRACTION   ? 1
+						 : 0;
+}
+
+/* The newest of those that may be left out first. */
+static size_t
+row_least(const struct artifact_rows *rows)
+{
+	size_t least = rows->count - 1;
+
+	for (size_t i = least; i-- > 0;)
+		if (row_rank(&rows->rows[i]) < row_rank(&rows->rows[least]))
+			least = i;
+	return least;
+}
+
 void
 artifact_rows_add(struct artifact_rows *rows, const struct artifact_row *row)
 {
-	if (rows->count < ARTIFACT_ROWS_MAX)
+	size_t i;
+
+	if (rows->count < ARTIFACT_ROWS_MAX) {
 		rows->rows[rows->count++] = *row;
+		return;
+	}
+	rows->omitted++;
+	i = row_least(rows);
+	if (row_rank(&rows->rows[i]) >= row_rank(row))
+		return;
+	memmove(&rows->rows[i], &rows->rows[i + 1],
+	    (ARTIFACT_ROWS_MAX - 1 - i) * sizeof(*row));
+	rows->rows[ARTIFACT_ROWS_MAX - 1] = *row;
 }
 
 static bool
@@ -21,14 +55,14 @@ artifact_rows_visit(
 
 	if (err == STORE_OK)
 		artifact_rows_add(rows, row);
-	return rows->count < ARTIFACT_ROWS_MAX;
+	return true;
 }
 
 void
 artifact_rows_read(
     struct artifact_rows *rows, struct store_txn *txn, const struct ulid *run)
 {
-	rows->count = 0;
+	rows->count = rows->omitted = 0;
 	artifact_list(txn, run, artifact_rows_visit, rows);
 }
 
@@ -81,7 +115,7 @@ taskresult_write_error(const struct taskresult *t, struct json_writer *w)
 	json_write_begin_object(w);
 	json_put_str(w, "code", err_name(t->code));
 	json_put_str(w, "message", t->message);
-	json_put_bool(w, "retryable", err_retryable(t->code));
+	json_put_bool(w, "retryable", t->retryable);
 	json_put_str(w, "step", t->failed_step);
 	json_write_end_object(w);
 }

@@ -31,15 +31,20 @@ struct taskresult {
 	enum err_code code; /* ERR_NONE: no error */
 	const char *message;
 	const char *failed_step;
+	bool retryable;
 };
 
 /* The artifacts of a run, as many as are named in answers. */
 struct artifact_rows {
 	struct artifact_row rows[ARTIFACT_ROWS_MAX];
 	size_t count;
+	size_t omitted;
 };
 
-/* Beyond ARTIFACT_ROWS_MAX they are left out. */
+/*
+ * Beyond ARTIFACT_ROWS_MAX they are left out and counted, the TaskResult and
+ * extractions last.
+ */
 void artifact_rows_add(struct artifact_rows *, const struct artifact_row *);
 /* Starts anew with those that are stored; unreadable ones are left out. */
 void artifact_rows_read(

@@ -35,8 +35,6 @@ void
 tasks_remove(struct tasks *ts, struct task *t)
 {
 	RB_REMOVE(task_tree, &ts->tree, t);
-	if (t->queue.queued)
-		sched_remove(&ts->queue, &t->queue);
 	idle_look(ts->sup->idle);
 }
 
@@ -68,6 +66,24 @@ tasks_may_start(const struct tasks *ts)
 	    ts->active + sup->checks < LAUNCH_WORKER_SLOTS;
 }
 
+/* The slots one user may have. */
+static size_t
+tasks_share(const struct tasks *ts)
+{
+	const struct settings *s = &ts->sup->settings;
+
+	if (s->maxActiveRunsPerUid > 0)
+		return (size_t)s->maxActiveRunsPerUid;
+	return s->maxConcurrentRuns > 1 ? (size_t)s->maxConcurrentRuns - 1 : 1;
+}
+
+bool
+tasks_full(const struct tasks *ts, uint32_t uid)
+{
+	return ts->active >= (size_t)ts->sup->settings.maxConcurrentRuns ||
+	    sched_is_full(&ts->queue, uid, tasks_share(ts));
+}
+
 static void
 tasks_on_pump(evutil_socket_t fd, short what, void *arg)
 {
@@ -75,7 +91,7 @@ tasks_on_pump(evutil_socket_t fd, short what, void *arg)
 	struct sched_entry *e;
 
 	while (tasks_may_start(ts)) {
-		e = sched_first(&ts->queue, clock_mono_ms());
+		e = sched_first(&ts->queue, tasks_share(ts), clock_mono_ms());
 		if (e == NULL)
 			break;
 		task_start((struct task *)(void *)((char *)e -

@@ -1,6 +1,8 @@
 /*
- * turn: one commit per turn of the event loop, behind everything that was
- * ready in it, so that all writes of the turn share one transaction.
+ * turn: at most one commit per turn of the event loop, behind everything that
+ * was ready in it, so that all writes of the turn share one transaction. While
+ * the store's committer waits for the disk the loop goes on, and what is written
+ * meanwhile shares the next commit.
  */
 #ifndef SUPERVISORD_TURN_H
 #define SUPERVISORD_TURN_H
@@ -28,6 +30,8 @@ turn_new(struct event_base *, void (*on_broken)(void *arg), void *arg);
 void turn_break(struct turn *, const char *name, const char *why);
 /* The store to commit; borrowed. */
 void turn_set_store(struct turn *, struct store *);
+/* Its committer was started: no turn waits for the disk from now on. */
+bool turn_watch_committer(struct turn *);
 /* store_options.on_pending: the turn has something to commit. */
 void turn_on_pending(void *arg);
 /*

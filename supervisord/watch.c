@@ -22,6 +22,7 @@ watch_new(enum watch_kind kind, struct client *client, struct task *task,
 	w->task = task;
 	w->run = *run;
 	w->seq = seq;
+	client_count_waiting(client, true);
 	TAILQ_INSERT_TAIL(client_watches(client), w, by_client);
 	if (task != NULL)
 		TAILQ_INSERT_TAIL(&task->watches, w, by_task);
@@ -47,6 +48,7 @@ watch_free(struct watch **watch)
 	watch_detach(w);
 	if (w->owner != NULL)
 		*w->owner = NULL;
+	client_count_waiting(w->client, false);
 	TAILQ_REMOVE(client_watches(w->client), w, by_client);
 	if (w->timer != NULL)
 		event_free(w->timer);

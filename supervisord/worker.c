@@ -119,6 +119,7 @@ worker_gone(struct worker *w)
 	event_del(w->timer);
 	event_del(w->pulse);
 	event_del(w->acks);
+	event_del(w->rest);
 	chan_free(&w->chan);
 	w->ops->on_reaped(w->ctx, &w->end);
 }
@@ -149,8 +150,13 @@ worker_on_pulse(evutil_socket_t fd, short what, void *arg)
 	struct worker *w = arg;
 	struct ipc_params p;
 	char text[sizeof(w->end.text)];
+	int64_t now = clock_mono_ms();
 
-	if (clock_mono_ms() - w->heard_ms >= w->sup->settings.silentMs) {
+	/* This process itself was stopped, or waited for the disk. */
+	if (now - w->pulse_ms > 2 * w->sup->settings.pingMs)
+		w->heard_ms = now;
+	w->pulse_ms = now;
+	if (now - w->heard_ms >= w->sup->settings.silentMs) {
 		snprintf(text, sizeof(text),
 		    "the worker did not answer for %lld ms",
 		    (long long)w->sup->settings.silentMs);
@@ -186,6 +192,24 @@ uint64_t
 worker_count(const struct worker *w)
 {
 	return w->count;
+}
+
+static void
+worker_on_rest(evutil_socket_t fd, short what, void *arg)
+{
+	struct worker *w = arg;
+
+	if (w->chan != NULL)
+		chan_hold_reading(w->chan, false);
+}
+
+void
+worker_rest(struct worker *w, int ms)
+{
+	if (w->chan == NULL || w->reaped)
+		return;
+	chan_hold_reading(w->chan, true);
+	worker_arm(w->rest, ms);
 }
 
 static void
@@ -274,7 +298,9 @@ worker_new(struct sup *sup, const struct ulid *session, uint32_t flags,
 	w->timer = evtimer_new(sup->base, worker_on_timer, w);
 	w->pulse = evtimer_new(sup->base, worker_on_pulse, w);
 	w->acks = evtimer_new(sup->base, worker_on_acks, w);
-	if (w->timer == NULL || w->pulse == NULL || w->acks == NULL)
+	w->rest = evtimer_new(sup->base, worker_on_rest, w);
+	if (w->timer == NULL || w->pulse == NULL || w->acks == NULL ||
+	    w->rest == NULL)
 		worker_free(&w);
 	else
 		worker_arm(w->timer, sup->settings.browserStartMs);
@@ -312,6 +338,7 @@ worker_again(struct worker *w)
 {
 	chan_free(&w->chan);
 	event_del(w->pulse);
+	event_del(w->rest);
 	w->again = true;
 	w->takeover = w->claimed = w->browser_gone = false;
 	w->count = w->acked = w->ack_due = 0;
@@ -364,6 +391,8 @@ worker_free(struct worker **worker)
 		event_free(w->pulse);
 	if (w->acks != NULL)
 		event_free(w->acks);
+	if (w->rest != NULL)
+		event_free(w->rest);
 	w->magic = 0;
 	free(w);
 	*worker = NULL;

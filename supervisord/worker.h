@@ -83,6 +83,8 @@ void worker_set_running(struct worker *);
  * from 1, by both sides.
  */
 uint64_t worker_count(const struct worker *);
+/* Reads nothing of it for so long. */
+void worker_rest(struct worker *, int ms);
 /* All up to n is stored; the worker is told a little later. */
 void worker_ack(struct worker *, uint64_t n);
 /*

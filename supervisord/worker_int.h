@@ -106,10 +106,11 @@ struct worker {
 	uint32_t flags;
 	char name[LAUNCH_NAME_BYTES];
 	struct chan *chan;
-	struct event *timer; /* of the state: start, exit, grace */
-	struct event *pulse; /* liveness */
-	struct event *acks;  /* once for all of a commit */
-	int64_t heard_ms;
+	struct event *timer;        /* of the state: start, exit, grace */
+	struct event *pulse;        /* liveness */
+	struct event *acks;         /* once for all of a commit */
+	struct event *rest;         /* nothing is read until then */
+	int64_t heard_ms, pulse_ms; /* a sign of life; a question for one */
 	int64_t pings;
 	uint64_t count;  /* number of its run's last message */
 	uint64_t stored; /* those that a supervisord before has stored */

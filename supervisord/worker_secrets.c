@@ -35,6 +35,9 @@ why_missing(int error)
 	switch (error) {
 	case ENOENT:
 		return "there is none of that name for this user";
+	case ENOKEY:
+		return "it has no hosts: browsertaskctl secret hosts NAME "
+		       "--for-host HOST";
 	case EPERM:
 		return "its file is not safe: only its owner may read and "
 		       "write it";

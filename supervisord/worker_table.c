@@ -120,7 +120,7 @@ worker_up(struct worker *w)
 	/* The end of a grace period stays set, whatever comes up meanwhile. */
 	if (!w->stopping && !w->browser_gone)
 		event_del(w->timer);
-	w->heard_ms = clock_mono_ms();
+	w->heard_ms = w->pulse_ms = clock_mono_ms();
 	worker_arm(w->pulse, w->sup->settings.pingMs);
 	w->ops->on_ready(w->ctx);
 }
@@ -161,6 +161,7 @@ wi_sandbox(struct worker *w, const struct input *in)
 	const struct launch_sandbox *s = in->sandbox;
 
 	w->sup->browser.seen_ms = clock_stamp_ms();
+	w->sup->browser.sandbox = *s;
 	w->sup->browser.confined = launch_sandbox_is_tight(
 	    s, !protected_is_waived(w->sup, PROTECTION_CALL_FILTERS));
 	if (w->sup->browser.confined) {
@@ -170,9 +171,10 @@ wi_sandbox(struct worker *w, const struct input *in)
 		return;
 	}
 	log_err("%s: cell %u: sandbox is not active: renderers %u, seccomp %u,"
-		" namespaces %u, no_new_privs %u",
+		" namespaces %u, no_new_privs %u; GPU processes %u, utilities "
+		"%u, seccomp %u",
 	    w->name, w->cell_id, s->renderers, s->seccomp_mode, s->ns_depth,
-	    s->no_new_privs);
+	    s->no_new_privs, s->gpus, s->utilities, s->others_mode);
 	worker_kill(w, ERR_SANDBOX_MISSING, "the browser's sandbox is off");
 }
 

@@ -1,7 +1,7 @@
 # t/: the tests' library and the scenarios that need the whole system. Tests of
 # one module are declared by that module.
 
-EXTRA_DIST += t/lib/BrowserTask/Beside.pm t/lib/BrowserTask/Gate.pm \
+EXTRA_DIST += t/lib/BrowserTask/Apps.pm t/lib/BrowserTask/Beside.pm t/lib/BrowserTask/Gate.pm \
 	t/lib/BrowserTask/Oracle.pm \
 	t/lib/BrowserTask/Points.pm \
 	t/lib/BrowserTask/Scenario.pm \
@@ -29,6 +29,37 @@ SYSTEM_TESTS = \
 	t/regress/0018-adopted-without-spool.t \
 	t/regress/0019-group-in-user-mode.t \
 	t/regress/0020-no-memory-once.t \
+	t/regress/0030-effect-not-repeated.t \
+	t/regress/0031-worker-bounded-in-sum.t \
+	t/regress/0032-phases-of-the-service.t \
+	t/regress/0033-results-are-named.t \
+	t/regress/0034-password-is-a-word.t \
+	t/regress/0035-success-is-stored.t \
+	t/regress/0040-slow-disk.t \
+	t/regress/0041-backup-nobody-reads.t \
+	t/regress/0050-hung-parts.t \
+	t/regress/0051-ctl-gives-up.t \
+	t/regress/0052-no-webgl.t \
+	t/regress/0053-output-file.t \
+	t/regress/0054-clean-environment.t \
+	t/regress/0055-foreign-socket-directory.t \
+	t/regress/0060-slots-are-shared.t \
+	t/regress/0061-shares-of-a-user.t \
+	t/regress/0062-list-cost.t \
+	t/regress/0063-clone-below-0700.t \
+	t/regress/0070-adapter-keeps-runs.t \
+	t/regress/0071-secrets-have-hosts.t \
+	t/regress/0072-sessions-have-owners.t \
+	t/regress/0080-small-environment.t \
+	t/regress/0081-answers-in-time.t \
+	t/regress/0082-hanging-page.t \
+	t/regress/0083-answers-fit-models.t \
+	t/regress/0084-answers-with-its-id.t \
+	t/regress/0085-no-more-run-than-may.t \
+	t/regress/0086-pictures-are-pictures.t \
+	t/regress/0090-long-page-in-batch.t \
+	t/regress/0091-large-pages-are-read.t \
+	t/regress/0092-late-data.t \
 	t/scenario/adopt.t \
 	t/scenario/audit.t \
 	t/scenario/badinput.t \
@@ -63,6 +94,7 @@ SYSTEM_TESTS = \
 	t/scenario/soak.t \
 	t/scenario/spares.t \
 	t/scenario/taskresult.t \
+	t/scenario/texts.t \
 	t/scenario/time.t \
 	t/scenario/undrawn.t \
 	t/scenario/visibility.t \
@@ -120,6 +152,7 @@ TIMED_TESTS = \
 	t/scenario/hostile.t \
 	t/scenario/worker.t
 LONG_TESTS = \
+	t/regress/0050-hung-parts.t \
 	t/scenario/starved.t \
 	t/torn/torn_test \
 	t/scenario/crash.t \

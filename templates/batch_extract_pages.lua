@@ -15,6 +15,8 @@ local item_properties = {
 		"How many things a person could operate."),
 	contentSections = nullable("integer", "How many sections of text."),
 	success = { type = "boolean", description = "Whether it was read." },
+	pending = { type = "integer", description = "Requests of its scripts "
+		.. "that were not answered when it was read, if any." },
 	attempts = { type = "integer", description = "1, or 2 if it was "
 		.. "tried again." },
 	elapsedMs = { type = "integer", description = "Time it took." },
@@ -48,7 +50,17 @@ local template = {
 				"Pages read at the same time."),
 			navigationTimeoutMs = kit.integer(1000, 120000, 30000,
 				"Time a page has to load, in milliseconds; "
-				.. "one that hangs is tried twice."),
+				.. "one that hangs is tried once more, for at "
+				.. "most 10000."),
+			settle = { anyOf = {
+					{ enum = { "network", "text" } },
+					{ type = "integer", minimum = 1,
+						maximum = 20000 },
+				}, description = "For pages whose data comes "
+				.. "late: wait until nothing is requested "
+				.. "(network) or the text changes no more "
+				.. "(text) for a second, at most 10 s, or so "
+				.. "many milliseconds after the load." },
 			csv = kit.boolean(false,
 				"Whether to make a CSV artifact, too."),
 		},
@@ -131,6 +143,7 @@ local function make_record(null, url, nav, err)
 	if nav then
 		record.finalUrl = kit.cut(nav.finalUrl, 2048)
 		record.status = nav.status or null
+		record.pending = nav.pending > 0 and nav.pending or nil
 	end
 	if doc then
 		record.title = kit.cut(doc:get("pageInfo", "title")
@@ -148,6 +161,23 @@ local function make_record(null, url, nav, err)
 	return record
 end
 
+-- Bytes of a page in the artifact. An item may have 3,840,000, with its row of
+-- the CSV artifact.
+local ITEM_BYTES = 3600000
+local PARTS = { "pageInfo", "content", "readability" }
+
+-- A page that says too much is cut, part by part, and says so.
+local function fit_item(full)
+	local size = 0
+	for _, name in ipairs(PARTS) do
+		size = size + (full[name] and #full[name]:text() or 0)
+	end
+	for _, name in ipairs(size > ITEM_BYTES and PARTS or {}) do
+		full[name] = kit.fit(full[name], ITEM_BYTES // #PARTS)
+	end
+	return full
+end
+
 local function full_item(record, nav)
 	local doc = nav and nav.doc
 	local full = {}
@@ -163,7 +193,7 @@ local function full_item(record, nav)
 		full.content = doc:at("content")
 		full.readability = doc:at("readability")
 	end
-	return full
+	return fit_item(full)
 end
 
 local function record_row(r)
@@ -201,7 +231,8 @@ function template.run(ctx)
 		local started = ctx:clock()
 		local nav, err, attempts = kit.read(tab, url,
 			inputs.extract,
-			{ timeoutMs = inputs.navigationTimeoutMs })
+			{ timeoutMs = inputs.navigationTimeoutMs,
+				settle = inputs.settle })
 		local record = make_record(ctx.null, url, nav, err)
 		record.elapsedMs = ctx:clock() - started
 		record.attempts = attempts

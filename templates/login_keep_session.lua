@@ -5,7 +5,9 @@
 local _, kit = ...
 
 local WAIT_MS = 10000
+local SOON_MS = 1500
 local NEXT_MS = 3000
+local LATE_MS = 6000 -- for what comes late: an error, the members' page
 local BUTTON_MS = 5000 -- the fields beside it are there already
 
 local function secret(description)
@@ -19,7 +21,8 @@ local template = {
 	name = "Sign in and keep the session",
 	description = "Opens a page, signs in with a user name and a password, "
 		.. "in one step or two, and keeps the session: give its "
-		.. "sessionId to later runs and they are signed in, too. The "
+		.. "sessionId to later runs and they are signed in, too. It "
+		.. "says authenticated only where the page shows it. The "
 		.. "fields are found by themselves, or by CSS selectors, or "
 		.. "by what they are called. Name and password are kept in "
 		.. "memory only and appear nowhere; {\"secretRef\":NAME} in "
@@ -27,9 +30,10 @@ local template = {
 	inputs = kit.object({
 		startUrl = kit.url("The page with the login."),
 		credentials = kit.object({
-			username = secret("User name or e-mail address."),
+			username = secret("User name or e-mail address; not "
+				.. "given, only a password is filled in."),
 			password = secret("Password."),
-		}, { "username", "password" }, "What to sign in with; never "
+		}, { "password" }, "What to sign in with; never "
 			.. "stored."),
 		fields = kit.object({
 			mode = { type = "string",
@@ -51,8 +55,8 @@ local template = {
 		}, { "mode" }, "Where the fields are; what is not given is "
 			.. "found by itself."),
 		successIndicator = kit.condition("What shows that it worked; "
-			.. "if not given, that the page does not ask for a "
-			.. "password any more."),
+			.. "if not given, a new session cookie and the marks "
+			.. "of a signed-in page, as a way to sign out."),
 		navigationTimeoutMs = kit.navigation_timeout(),
 	}, { "startUrl", "credentials" }),
 	outputs = {
@@ -70,10 +74,27 @@ local template = {
 			title = { type = "string",
 				description = "Its title." },
 			loginState = { type = "string",
-				enum = { "authenticated", "unknown" },
-				description = "unknown: what shows that it "
-				.. "worked was not seen; there is a "
+				enum = { "authenticated", "needs_code",
+					"unknown" },
+				description = "needs_code: the page asks for "
+				.. "one, see codeField. unknown: what shows "
+				.. "that it worked was not seen; there is a "
 				.. "screenshot." },
+			codeField = { type = "object",
+				required = { "name", "locator" },
+				properties = {
+					name = { type = "string",
+						description = "What the "
+						.. "page calls it." },
+					locator = kit.locator("Where it is, for "
+						.. "submit_and_verify."),
+				}, description = "The field that asks for a "
+					.. "code." },
+			messages = kit.messages_out(),
+			pageText = { type = "string", description = "How the "
+				.. "page begins, where it is not known "
+				.. "whether it worked." },
+			httpStatus = kit.status_out(),
 			cookiesSaved = { type = "integer",
 				description = "Cookies that the final page "
 				.. "has in the session." },
@@ -105,8 +126,6 @@ local PASSWORD = { mode = "semantic", query = "password", kind = "field" }
 local NAMELESS = { mode = "selector", selector = "form:has("
 	.. "input[type=password]) input:is([type=text], [type=email], "
 	.. "[type=tel], :not([type]))" }
-local CODE = { mode = "selector",
-	selector = "input[autocomplete~='one-time-code']" }
 -- Whether Enter in the password's field can send anything.
 local IN_FORM = [[() => {
 	const roots = [document];
@@ -161,15 +180,25 @@ local function fill(tab, part, target, value)
 	must(part .. " field", tab:fill(target, value))
 end
 
-local function username_target(tab, inputs)
+-- The field is waited for once, whatever it is found by.
+local function fill_username(tab, inputs)
 	local target = given(inputs, "username", "field")
+	local value = inputs.credentials.username
+
 	if target then
-		return target
+		fill(tab, "username", target, value)
+		return
 	end
-	if not is_there(tab, USERNAME, WAIT_MS) and is_there(tab, NAMELESS) then
-		return NAMELESS
+	if not is_there(tab, USERNAME, SOON_MS) and is_there(tab, NAMELESS) then
+		target = NAMELESS
 	end
-	return USERNAME
+	local done, err = tab:fill(target or USERNAME, value,
+		{ timeoutMs = WAIT_MS - SOON_MS })
+	if not done and err.code == "ELEMENT_NOT_FOUND"
+			and is_there(tab, NAMELESS) then
+		done, err = tab:fill(NAMELESS, value)
+	end
+	must("username field", done, err)
 end
 
 -- The second of two steps: on, until there is a field for the password.
@@ -187,17 +216,16 @@ end
 local function fill_password(tab, inputs, options)
 	local target = given(inputs, "password", "field") or PASSWORD
 
-	if not is_there(tab, target) then
+	if inputs.credentials.username and not is_there(tab, target) then
 		go_to_password(tab, target, options)
 	end
 	fill(tab, "password", target, inputs.credentials.password)
-	return target
 end
 
 local function submit(tab, inputs, options)
 	local target = given(inputs, "submit", "button")
 
-	if not target and not kit.must(tab:eval(IN_FORM)) then
+	if not target and not kit.must(tab:look(IN_FORM)) then
 		target = { mode = "semantic", query = "login",
 			kind = "button" }
 	end
@@ -205,20 +233,82 @@ local function submit(tab, inputs, options)
 		navigationTimeoutMs = options.navigationTimeoutMs }))
 end
 
--- Whether it has worked, and if not, why that is not known.
-local function verify(tab, inputs, password)
-	if inputs.successIndicator then
-		local met, err = tab:wait(inputs.successIndicator)
-		if not met and err.cause ~= "ACTION_TIMEOUT" then
-			error(err, 0)
-		end
-		return met ~= nil, err and err.message
-	elseif is_there(tab, password) then
-		return false, "the page still asks for a password"
-	elseif is_there(tab, CODE) then
-		return false, "the page asks for a code"
+-- Whether what the caller named as success is there; nil if it named nothing.
+local function is_met(tab, condition)
+	if not condition then
+		return nil
 	end
-	return true
+	local met, err = tab:wait(condition)
+	if not met and err.cause ~= "ACTION_TIMEOUT" then
+		error(err, 0)
+	elseif condition.type == "stable" then
+		return nil
+	end
+	return met ~= nil, err and err.message
+end
+
+-- Whether the page shows somebody who is signed in, as it did not before.
+local function is_marked(now, before)
+	local m, was = now.marks, before.marks
+
+	return m.logout == "seen" or (m.logout ~= "" and was.logout == "")
+		or (m.as and not was.as) or (m.account and not was.account)
+end
+
+-- A page that asks for a code, and not for the password it has.
+local function asks_for_code(now, before, marked)
+	if not now.code or (now.password and before.code) then
+		return false
+	end
+	return now.code.rank == 2 or not (marked or now.password)
+end
+
+-- Why it is not known, in the page's own words where there are some.
+local function reason(now, before, marked, changed)
+	local parts = {}
+	local status = kit.bad_status(now, before)
+
+	if status then
+		parts[1] = "the page answered with HTTP " .. status
+	end
+	if #now.messages > 0 then
+		parts[#parts + 1] = "the page says: "
+			.. table.concat(now.messages, "; ")
+	end
+	if now.password then
+		parts[#parts + 1] = "the page still asks for a password"
+	elseif not marked then
+		parts[#parts + 1] = "nothing on the page shows that somebody "
+			.. "is signed in"
+	elseif not changed then
+		parts[#parts + 1] = "the site set no cookie of a session"
+	end
+	return table.concat(parts, "; ")
+end
+
+-- The state of the login, why it is not better, and what the page shows.
+local function verify(tab, inputs, before)
+	local met, why = is_met(tab, inputs.successIndicator)
+	local now = kit.signs(tab, { login = true, known = before.messages,
+		document = before.document,
+		timeoutMs = met == nil and LATE_MS or nil })
+	local changed = kit.must(tab:cookies()).changed > 0
+		or (now.store ~= 0 and now.store ~= before.store)
+	local marked = is_marked(now, before)
+
+	if met then
+		return "authenticated", nil, now
+	elseif asks_for_code(now, before, marked) then
+		return "needs_code", "the page asks for a code in its field "
+			.. now.code.name .. ": fill it in by submit_and_verify, "
+			.. "in this session", now
+	elseif met == nil and marked and changed
+			and not kit.bad_status(now, before)
+			and (not now.password or now.marks.logout == "seen") then
+		return "authenticated", nil, now
+	end
+	local more = reason(now, before, marked, changed)
+	return "unknown", why and why .. "; " .. more or more, now
 end
 
 -- A session that is borrowed may be signed in already: what shows that it
@@ -232,62 +322,83 @@ local function is_signed_in(tab, inputs)
 	return not is_there(tab, USERNAME) and not is_there(tab, PASSWORD)
 end
 
-local function sign_in(ctx, tab, step)
+local function sign_in(ctx, tab, step, known)
 	local inputs = ctx.inputs
 	local options = { navigationTimeoutMs = inputs.navigationTimeoutMs }
-	local password
+	local before
 
 	step("fill_username", function()
-		fill(tab, "username", username_target(tab, inputs),
-			inputs.credentials.username)
+		if inputs.credentials.username then
+			fill_username(tab, inputs)
+		end
 	end)
 	step("fill_password", function()
-		password = fill_password(tab, inputs, options)
+		fill_password(tab, inputs, options)
 	end)
 	step("submit", function()
+		before = kit.signs(tab, {})
+		before.messages = known
+		kit.must(tab:cookies())
 		local done = submit(tab, inputs, options)
 		return { navigated = done.navigated }
 	end)
-	return password
+	return before
 end
 
-local function tell_unknown(ctx, tab, why)
-	ctx:warn("it is not known whether the login worked: "
-		.. kit.cut(why, 300))
+local function tell_unknown(ctx, tab, state, why)
+	ctx:warn((state == "needs_code" and "not signed in yet: "
+		or "it is not known whether the login worked: ")
+		.. kit.cut(why, 600))
 	ctx:artifact { kind = "screenshot", mime = "image/png",
 		name = "login.png", data = kit.must(tab:screenshot {}) }
 end
 
-local function make_result(ctx, tab, good)
+local function make_result(ctx, tab, state)
 	local info = kit.must(tab:info())
-	return { success = good, sessionId = ctx.sessionId,
+	return { success = state == "authenticated", sessionId = ctx.sessionId,
 		finalUrl = kit.cut(info.url, 2048),
-		title = kit.cut(info.title, 1024),
-		loginState = good and "authenticated" or "unknown",
-		cookiesSaved = kit.must(tab:cookies()) }
+		title = kit.cut(info.title, 1024), loginState = state,
+		cookiesSaved = kit.must(tab:cookies()).count }
+end
+
+-- What the page shows where the login did not come to its end.
+local function add_signs(result, now, before)
+	if #now.messages > 0 then
+		result.messages = now.messages
+	end
+	if result.loginState == "needs_code" then
+		result.codeField = { name = now.code.name,
+			locator = now.code.locator }
+	elseif now.words ~= "" then
+		result.pageText = now.words
+	end
+	result.httpStatus = kit.bad_status(now, before)
 end
 
 function template.run(ctx)
 	local inputs, tab = ctx.inputs, ctx:tab()
-	local step = kit.stepper(ctx, 5)
-	local signed_in, password, result
+	local step = kit.stepper(ctx, 5, tab)
+	local signed_in, known, result
 
 	step("open_page", function()
 		kit.open(tab, inputs.startUrl, inputs.navigationTimeoutMs)
 		signed_in = is_signed_in(tab, inputs)
+		known = kit.signs(tab, {}).messages
 	end)
 	if signed_in then
 		ctx:warn("the session is signed in already")
 		ctx:progress { done = 5, total = 5 }
-		return make_result(ctx, tab, true)
+		return make_result(ctx, tab, "authenticated")
 	end
-	password = sign_in(ctx, tab, step)
+	local before = sign_in(ctx, tab, step, known)
 	step("verify", function()
-		local good, why = verify(tab, inputs, password)
-		if not good then
-			tell_unknown(ctx, tab, why)
+		local state, why, now = verify(tab, inputs, before)
+		result = make_result(ctx, tab, state)
+		if state ~= "authenticated" then
+			add_signs(result, now, before)
+			tell_unknown(ctx, tab, state, why)
 		end
-		result = make_result(ctx, tab, good)
+		return { loginState = state }, result.success
 	end)
 	return result
 end

@@ -1,10 +1,14 @@
 -- multi_tab_compare: reads up to ten pages side by side and says where they
--- differ: in title, number of elements, first sections. A page that cannot be
--- read is left out of the comparison, with a warning.
+-- differ: in title, number of elements, first sections, and in any text. A page
+-- that cannot be read is left out of the comparison, with a warning.
 local json, kit = ...
 
-local FIELDS = { "title", "elementCount", "topSections" }
+local FIELDS = { "title", "elementCount", "topSections", "content" }
 local MAX_URLS = 10
+local READ_CHARS = 50000 -- of a page, if the caller does not say
+local MAX_LINES = 2000
+local TOLD_LINES = 10 -- of each page
+local PAIR_LINES = 100 -- looked at for one that is nearly the same
 local SECTION_BYTES = 400
 local DIFF_BYTES = 100
 local nullable = kit.nullable
@@ -39,10 +43,22 @@ local diff = {
 		same = nullable("boolean", "Whether all pages that were read "
 			.. "agree; null if less than two were."),
 		values = { type = "array", description = "What each page has, "
-			.. "in the order of urls, sections shortened; null if it was "
-		.. "not read." },
+			.. "in the order of urls, sections shortened; of "
+			.. "content the first lines that not all pages "
+			.. "have; null if it was not read." },
 		delta = { type = "integer", description = "elementCount: the "
 			.. "largest less the smallest." },
+		compared = { type = "array", items = { type = "integer" },
+			description = "topSections, content: how many "
+				.. "sections or lines of each page were "
+				.. "compared." },
+		total = { type = "array", items = { type = "integer" },
+			description = "And how many were read." },
+		differing = { type = "array", items = { type = "integer" },
+			description = "content: how many lines of each page "
+				.. "not all others have." },
+		complete = { type = "boolean", description = "content: "
+			.. "whether each page was read to its end." },
 		changedPositions = { type = "array",
 			items = { type = "integer" },
 			description = "topSections: positions, from 1, at "
@@ -55,7 +71,8 @@ local template = {
 	version = "1.0.0",
 	name = "Compare pages",
 	description = "Reads 2 to 10 pages side by side and says where they "
-		.. "differ: title, number of elements, first sections. Use it "
+		.. "differ: title, number of elements, first sections, and any "
+		.. "text, prices and tables included. Use it "
 		.. "for versions, languages or offers of the same thing; to "
 		.. "only read pages use batch_extract_pages.",
 	inputs = kit.object({
@@ -70,7 +87,8 @@ local template = {
 				type = "array", minItems = 1, uniqueItems = true,
 				items = { type = "string", enum = FIELDS },
 				default = FIELDS,
-				description = "What to compare.",
+				description = "What to compare; content is "
+					.. "all text, line by line.",
 			},
 			topSections = kit.integer(1, 20, 3,
 				"How many sections from the top are compared."),
@@ -82,7 +100,7 @@ local template = {
 			"Pages read at the same time."),
 		navigationTimeoutMs = kit.navigation_timeout(
 			"Time a page has to load, in milliseconds; one that "
-			.. "hangs is tried twice."),
+			.. "hangs is tried once more, for at most 10000."),
 	}, { "urls" }),
 	outputs = {
 		type = "object",
@@ -134,18 +152,35 @@ local function title_of(doc)
 	return type(title) == "string" and title or nil
 end
 
+local function add_lines(lines, text)
+	for line in type(text) == "string" and text:gmatch("[^\n]+") or "" do
+		lines.n = lines.n + 1
+		lines[lines.n <= MAX_LINES and lines.n or MAX_LINES + 1] = line
+	end
+end
+
 -- What is compared, whole.
 local function facts_of(doc, wanted)
 	local facts = { title = title_of(doc),
 		elementCount = doc:get("pageInfo", "totalElements") }
 
-	if doc:at("content") then
-		facts.topSections = {}
-		for i = 1, math.min(wanted, doc:len("content", "sections")) do
-			facts.topSections[i] = section_text(
-				doc:get("content", "sections", i))
-		end
+	if not doc:at("content") then
+		return facts
 	end
+	local lines, sections = { n = 0 }, {}
+	sections.n = doc:len("content", "sections")
+	for i = 1, sections.n do
+		local section = doc:get("content", "sections", i)
+		if i <= wanted then
+			sections[i] = section_text(section)
+		end
+		add_lines(lines, section.heading)
+		add_lines(lines, section.text)
+	end
+	lines[MAX_LINES + 1] = nil
+	lines.complete = doc:get("content", "truncated") ~= true
+		and lines.n <= MAX_LINES
+	facts.topSections, facts.content = sections, lines
 	return facts
 end
 
@@ -192,6 +227,15 @@ function compare.elementCount(list, rules)
 		delta = most - least }
 end
 
+-- How many of each page's are there to compare, and how many were read.
+local function counts_of(list)
+	local compared, total = json.array {}, json.array {}
+	for i, values in ipairs(list) do
+		compared[i], total[i] = #values, values.n
+	end
+	return compared, total
+end
+
 function compare.topSections(list)
 	local changed, longest = json.array {}, 0
 	for _, sections in ipairs(list) do
@@ -206,12 +250,93 @@ function compare.topSections(list)
 			end
 		end
 	end
-	return { same = #changed == 0, changedPositions = changed }
+	local compared, total = counts_of(list)
+	return { same = #changed == 0, changedPositions = changed,
+		compared = compared, total = total }
 end
 
--- The value in a list of values: as in the snapshot, sections shorter.
-local function diff_value(field, fact)
-	if field == "topSections" then
+-- How often each line is on the page that has it least often.
+local function common_lines(list)
+	local common = nil
+	for _, lines in ipairs(list) do
+		local count = {}
+		for _, line in ipairs(lines) do
+			local key = normal(line)
+			local n = (count[key] or 0) + 1
+			if not common or n <= (common[key] or 0) then
+				count[key] = n
+			end
+		end
+		common = count
+	end
+	return common
+end
+
+-- Sets lines.own: those that not all pages have.
+function compare.content(list)
+	local common = common_lines(list)
+	local differing, same, complete = json.array {}, true, true
+
+	for i, lines in ipairs(list) do
+		local left = {}
+		lines.own = {}
+		for _, line in ipairs(lines) do
+			local key = normal(line)
+			left[key] = (left[key] or common[key] or 0) - 1
+			if left[key] < 0 then
+				lines.own[#lines.own + 1] = line
+			end
+		end
+		differing[i] = #lines.own
+		same = same and #lines.own == 0
+		complete = complete and lines.complete
+	end
+	local compared, total = counts_of(list)
+	return { same = same, differing = differing, complete = complete,
+		compared = compared, total = total }
+end
+
+-- How many bytes two texts begin with that are the same.
+local function common_start(a, b)
+	local n = math.min(#a, #b)
+	for i = 1, n do
+		if a:byte(i) ~= b:byte(i) then
+			return i - 1
+		end
+	end
+	return n
+end
+
+-- A long line from shortly before where it differs from the nearest of others.
+local function short_line(line, others)
+	local best = 0
+	if #line > DIFF_BYTES then
+		for i = 1, math.min(#others, PAIR_LINES) do
+			best = math.max(best, common_start(line, others[i]))
+		end
+	end
+	if best <= DIFF_BYTES // 2 or best == #line then
+		return kit.cut(line, DIFF_BYTES)
+	end
+	local from = kit.cut(line, best - DIFF_BYTES // 4)
+	return "..." .. kit.cut(line:sub(#from + 1), DIFF_BYTES)
+end
+
+local function own_lines(lines, others)
+	local told = json.array {}
+	for i = 1, math.min(#lines.own, TOLD_LINES) do
+		told[i] = short_line(lines.own[i], others)
+	end
+	return told
+end
+
+-- The value in a list of values: as in the snapshot, sections shorter. Of lines
+-- those that differ; others are those of another page.
+local function diff_value(field, fact, others)
+	if field == "content" then
+		return fact.own and own_lines(fact, others.own)
+			or json.array {}
+	elseif field == "topSections" then
 		return short_sections(fact, DIFF_BYTES)
 	elseif field == "title" then
 		return kit.cut(fact, 1024)
@@ -222,13 +347,16 @@ end
 local function make_diff(null, field, pages, rules)
 	local known, values = {}, json.array {}
 
-	for i, page in ipairs(pages) do
-		local fact = page.facts and page.facts[field]
-		known[#known + 1] = fact
-		values[i] = fact and diff_value(field, fact) or null
+	for _, page in ipairs(pages) do
+		known[#known + 1] = page.facts and page.facts[field]
 	end
 	local result = #known < 2 and { same = null }
 		or compare[field](known, rules)
+	for i, page in ipairs(pages) do
+		local fact = page.facts and page.facts[field]
+		local other = fact == known[1] and known[2] or known[1]
+		values[i] = fact and diff_value(field, fact, other) or null
+	end
 	result.field, result.values = field, values
 	return result
 end
@@ -246,8 +374,9 @@ local function extract_of(inputs, rules)
 	for name, value in pairs(inputs.extract or {}) do
 		extract[name] = value
 	end
+	extract.maxContentLength = extract.maxContentLength or READ_CHARS
 	for _, field in ipairs(rules.fields) do
-		if field == "topSections" then
+		if field == "topSections" or field == "content" then
 			extract.content = true
 		else
 			extract.pageInfo = true

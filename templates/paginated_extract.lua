@@ -6,6 +6,8 @@ local json, kit = ...
 local MAX_PAGES = 50
 local PAGES = 5
 local FIND_MS = 1000
+local CHANGE_MS = 8000 -- for what a press brings without another document
+local SCROLL_MS = 2500 -- for what comes to who scrolls
 local info_out, content_out = kit.extract_out()
 
 local function count(description)
@@ -31,14 +33,15 @@ local template = {
 	description = "Opens a page, extracts it, goes on by its link or button "
 		.. "to the next page, and so on: for lists, search results and "
 		.. "articles in parts. Works with pages that load more without "
-		.. "a new address, too. If the addresses of all pages are "
-		.. "known, batch_extract_pages is faster.",
+		.. "a new address, too: each has what is new. If the "
+		.. "addresses of all pages are known, batch_extract_pages is faster.",
 	inputs = kit.object({
 		startUrl = kit.url("The first page."),
 		pagination = kit.object({
 			next = kit.locator("What leads to the next page; if "
-				.. "not given, a link or button that says "
-				.. "so in any language."),
+				.. "not given: a link or button that says "
+				.. "so in any language, the next number, "
+				.. "\"load more\", or scrolling."),
 			maxPages = kit.integer(1, MAX_PAGES, PAGES,
 				"How many pages to extract at most."),
 			waitFor = kit.condition("When the next page is there; "
@@ -67,6 +70,8 @@ local template = {
 					succeeded = count("As "
 						.. "extractedPages."),
 					failed = count("The difference."),
+					cutPages = count("Those of which "
+						.. "content was cut."),
 				},
 				description = "How it went, in numbers.",
 			},
@@ -114,6 +119,8 @@ local DIGEST = [[() => {
 	return [text.length, a >>> 0, b >>> 0].join("-");
 }]]
 
+-- What the page lists is known from here on; the address of the next one where
+-- the page's head names it.
 local function extract_page(ctx, tab, list)
 	local doc = kit.must(tab:extract(ctx.inputs.extract))
 	local info = kit.must(tab:info())
@@ -121,16 +128,18 @@ local function extract_page(ctx, tab, list)
 
 	list[n] = { pageNumber = n, doc = doc,
 		page = { url = kit.cut(info.url, 2048),
-			title = kit.cut(info.title, 1024) } }
+			title = kit.cut(info.title, 1024) },
+		cut = doc:get("content", "truncated") == true }
+	list[n].next_url = kit.must(tab:list { go = "mark" }).nextUrl
 end
 
 -- What is there already: pages by what they say, and by an address that was
 -- gone to again.
-local function is_new(tab, seen, went)
-	local digest = kit.must(tab:eval(DIGEST))
+local function is_new(tab, seen)
+	local digest = kit.must(tab:look(DIGEST))
 	local url = kit.must(tab:info()).url:gsub("#.*", "")
 
-	if seen[digest] or (went and seen[url]) then
+	if seen[digest] or seen[url] then
 		return false
 	end
 	seen[digest], seen[url] = true, true
@@ -141,34 +150,56 @@ local function is_dead(found)
 	return not found or not found.visible or not found.enabled
 end
 
--- Goes on. nil and why, when there is no way or it leads nowhere.
-local function go_on(tab, rules, timeout)
-	local found, err = tab:find(rules.next, { timeoutMs = FIND_MS })
+local function await_condition(tab, condition)
+	local met, why = tab:wait(condition)
+
+	if not met and why.cause == "ACTION_TIMEOUT" then
+		error({ code = "NAVIGATION_TIMEOUT", message =
+			"the next page is not ready: " .. why.message }, 0)
+	end
+	kit.must(met, why)
+end
+
+-- Where nothing can be pressed: the page's head may name the next one, or more
+-- comes to who scrolls. How long to wait for it, or nil.
+local function go_on_unpressed(ctx, tab, last)
+	if last.next_url then
+		kit.open(tab, last.next_url, ctx.inputs.navigationTimeoutMs)
+		return CHANGE_MS
+	end
+	return kit.must(tab:list { go = "scroll" }).moved and SCROLL_MS or nil
+end
+
+-- Goes on; for how long to wait for what it brings, or nil: there is no way.
+local function go_on(ctx, tab, rules, last)
+	local found, err = tab:find(rules.next,
+		{ timeoutMs = rules.given and FIND_MS or 0 })
 	if err then
 		error(err, 0)
+	elseif not found and not rules.given then
+		return go_on_unpressed(ctx, tab, last)
 	elseif is_dead(found) then
-		return nil, "next_unavailable"
+		return nil
 	end
-	local done = kit.must(tab:click(rules.next,
-		{ navigationTimeoutMs = timeout }))
+	kit.must(tab:click(rules.next, { navigationTimeoutMs =
+		ctx.inputs.navigationTimeoutMs }))
 	if rules.wait_for then
-		local met, why = tab:wait(rules.wait_for)
-		if not met and why.cause == "ACTION_TIMEOUT" then
-			error({ code = "NAVIGATION_TIMEOUT", message =
-				"the next page is not ready: " .. why.message },
-				0)
-		end
-		kit.must(met, why)
+		await_condition(tab, rules.wait_for)
 	end
-	return done
+	return CHANGE_MS
 end
 
 local function next_page(ctx, tab, rules, seen, list)
-	local done, reason = go_on(tab, rules, ctx.inputs.navigationTimeoutMs)
-	if not done then
-		return reason
-	elseif not is_new(tab, seen, done.navigated) then
+	local wait = go_on(ctx, tab, rules, list[#list])
+	if not wait then
+		return "next_unavailable"
+	end
+	local news = kit.must(tab:list { go = "changed", timeoutMs = wait })
+	if news.document and not is_new(tab, seen) then
 		return "repeated_page"
+	elseif not news.document and not news.changed then
+		return wait == SCROLL_MS and "next_unavailable"
+			or "repeated_page"
 	end
 	extract_page(ctx, tab, list)
 	return nil
@@ -213,6 +244,32 @@ local function store(ctx, list)
 		name = "extraction.json", data = all }
 end
 
+local function cut_pages(list)
+	local n = 0
+	for _, entry in ipairs(list) do
+		n = n + (entry.cut and 1 or 0)
+	end
+	return n
+end
+
+-- What the caller did not get, and how to get it.
+local function warn_of_missing(ctx, tab, rules, list, reason, err)
+	local cut = cut_pages(list)
+
+	if cut > 0 then
+		ctx:warn(cut .. " of " .. #list .. " pages were cut: raise "
+			.. "extract.maxContentLength or maxElements")
+	end
+	if err then
+		ctx:warn("page " .. #list + 1 .. " could not be read: "
+			.. kit.cut(err.message, 300))
+	elseif reason == "next_unavailable" and #list == 1 then
+		ctx:warn("the first page has nothing to go on by")
+	elseif reason == "max_pages" and not is_dead(tab:find(rules.next)) then
+		ctx:warn("there are more pages: raise pagination.maxPages")
+	end
+end
+
 local function make_result(list, reason, err)
 	local room = math.max(2000, math.min(20000, 60000 // #list))
 	local total = #list + (err and 1 or 0)
@@ -227,30 +284,27 @@ local function make_result(list, reason, err)
 		error = err and kit.error(err) or nil,
 		summary = { totalPages = total, extractedPages = #list,
 			total = total, succeeded = #list,
-			failed = total - #list } }
+			failed = total - #list, cutPages = cut_pages(list) } }
 end
 
 function template.run(ctx)
 	local inputs, tab = ctx.inputs, ctx:tab()
 	local given = inputs.pagination or {}
-	local rules = { next = kit.target(given.next, "any", "next"),
+	local rules = { given = given.next ~= nil,
+		next = given.next and kit.target(given.next, "any")
+			or { mode = "pager" },
 		max_pages = given.maxPages or PAGES, wait_for = given.waitFor }
 	local list, seen = {}, {}
 
 	ctx:progress { done = 0, total = rules.max_pages }
 	ctx:step("first_page", function()
 		kit.open(tab, inputs.startUrl, inputs.navigationTimeoutMs)
-		is_new(tab, seen, true)
+		is_new(tab, seen)
 		extract_page(ctx, tab, list)
 	end)
 	ctx:progress { done = 1, total = rules.max_pages }
 	local reason, err = read_on(ctx, tab, rules, seen, list)
-	if err then
-		ctx:warn("page " .. #list + 1 .. " could not be read: "
-			.. kit.cut(err.message, 300))
-	elseif reason == "next_unavailable" and #list == 1 then
-		ctx:warn("the first page has nothing to go on by")
-	end
+	warn_of_missing(ctx, tab, rules, list, reason, err)
 	store(ctx, list)
 	ctx:progress { done = #list, total = #list }
 	return make_result(list, reason, err)

@@ -73,21 +73,31 @@ local function wait_for_results(tab, condition)
 	kit.must(met, err)
 end
 
+-- Without a fragment that names a place of the page.
+local function document_of(url)
+	return (url:gsub("#[^/!].*$", ""):gsub("#$", ""))
+end
+
 local function open_result(ctx, tab, locator)
-	local before = kit.must(tab:info()).url
+	local before = document_of(kit.must(tab:info()).url)
 	local done = kit.must(tab:click(kit.target(locator, "link")))
 	local opened = done.navigated or done.newTab
-		or kit.must(tab:info()).url ~= before
+		or document_of(kit.must(tab:info()).url) ~= before
 
 	if not opened then
-		ctx:warn("clicking the result led to no other page")
+		local what = done.element or {}
+		error({ code = "STEP_EXECUTION_FAILED",
+			message = "clicking the " .. (what.role or "element")
+			.. " \"" .. kit.cut(what.name or "", 120) .. "\""
+			.. (what.href and " (" .. kit.cut(what.href, 300) .. ")"
+			or "") .. " opened no page: name another result" }, 0)
 	end
-	return opened or false
+	return true
 end
 
 function template.run(ctx)
 	local inputs, tab = ctx.inputs, ctx:tab()
-	local step = kit.stepper(ctx, 5)
+	local step = kit.stepper(ctx, 5, tab)
 	local result = { success = true, query = inputs.query,
 		resultOpened = false }
 

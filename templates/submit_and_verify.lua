@@ -4,6 +4,7 @@
 local _, kit = ...
 
 local MAX_FIELDS = 20
+local STAY_MS = 4000 -- for a page that stays to say what it makes of it
 local info_out, content_out = kit.extract_out()
 
 local field = kit.object({
@@ -50,8 +51,11 @@ local template = {
 			"indicatorMatched", "summary" },
 		properties = {
 			success = { type = "boolean", description = "Whether "
-				.. "the form was sent and, if there is a "
-				.. "condition, it was met." },
+				.. "the form was sent, the page shows no error "
+				.. "and, if there is a condition, it was "
+				.. "met." },
+			messages = kit.messages_out(),
+			httpStatus = kit.status_out(),
 			finalPage = kit.page_out("The page it ended on."),
 			submittedFields = { type = "array",
 				items = { type = "string" },
@@ -66,7 +70,7 @@ local template = {
 					total = { type = "integer",
 						description = "1, and 1 more "
 						.. "if there is something to "
-						.. "verify." },
+						.. "verify or an error." },
 					succeeded = { type = "integer",
 						description = "How many of "
 						.. "them were done." },
@@ -123,7 +127,7 @@ local function fill(tab, entry)
 end
 
 -- Whether the condition was met; an error if it was not.
-local function verify(tab, condition)
+local function wait_for(tab, condition)
 	if not condition then
 		return nil
 	end
@@ -134,14 +138,73 @@ local function verify(tab, condition)
 	return met ~= nil, err
 end
 
+-- Something of the page that only a caller who knows it can name.
+local function is_evidence(condition)
+	return condition and (condition.type == "selector"
+		or condition.type == "textIncludes")
+end
+
+-- Why it did not work, as far as the page says so: by its status or by its
+-- messages, unless what the caller knows to show success is there.
+local function refusal(ctx, result, now, before)
+	local status = kit.bad_status(now, before)
+	local words = table.concat(now.messages, "; ")
+
+	result.httpStatus = status
+	if #now.messages > 0 then
+		result.messages = now.messages
+	end
+	if status then
+		words = words ~= "" and words or now.words
+		return { code = "STEP_EXECUTION_FAILED", message = "the page "
+			.. "answered with HTTP " .. status
+			.. (words ~= "" and ": " .. words or "") }
+	elseif words == "" then
+		return nil
+	elseif result.indicatorMatched == true
+			and is_evidence(ctx.inputs.successIndicator) then
+		ctx:warn("the condition was met, but the page says: "
+			.. kit.cut(words, 300))
+		return nil
+	end
+	return { code = "STEP_EXECUTION_FAILED", cause = "FORM_INVALID",
+		message = "the page says: " .. words }
+end
+
+local function verify(ctx, tab, result, before, stays)
+	local condition = ctx.inputs.successIndicator
+	local matched, err = wait_for(tab, condition)
+
+	result.indicatorMatched = matched
+	if matched == nil then
+		result.indicatorMatched = ctx.null
+	end
+	local now = kit.signs(tab, { document = before.document,
+		known = before.messages,
+		timeoutMs = not condition and stays and STAY_MS or nil })
+	local why = refusal(ctx, result, now, before) or err
+	if why then
+		ctx:warn("not verified: " .. kit.cut(why.message, 400))
+		ctx:artifact { kind = "screenshot", mime = "image/png",
+			name = "page.png",
+			data = kit.must(tab:screenshot {}) }
+		result.success, result.error = false, kit.error(why)
+	elseif not condition and stays and not now.good then
+		ctx:warn("the page stayed after the form was sent: "
+			.. "give a successIndicator to be sure")
+	end
+	return { matched = matched }
+end
+
 function template.run(ctx)
 	local inputs, tab = ctx.inputs, ctx:tab()
-	local step = kit.stepper(ctx, #inputs.fields + 3)
+	local step = kit.stepper(ctx, #inputs.fields + 3, tab)
 	local result = { success = true, submittedFields = ctx.json.array {} }
-	local matched, err
+	local before, stays
 
 	step("open_page", function()
 		kit.open(tab, inputs.startUrl, inputs.navigationTimeoutMs)
+		before = kit.signs(tab, {})
 	end)
 	for i, entry in ipairs(inputs.fields) do
 		step("fill_field", function()
@@ -153,32 +216,18 @@ function template.run(ctx)
 	step("submit", function()
 		local done = kit.must(tab:submit(inputs.submit
 			and kit.target(inputs.submit, "button")))
-		if not inputs.successIndicator and not done.navigated
-				and not done.newTab then
-			ctx:warn("the page stayed after the form was sent: "
-				.. "give a successIndicator to be sure")
-		end
+		stays = not done.navigated and not done.newTab
 		return { navigated = done.navigated }
 	end)
 	step("verify", function()
-		matched, err = verify(tab, inputs.successIndicator)
-		if err then
-			ctx:warn("not verified: " .. err.message)
-			ctx:artifact { kind = "screenshot",
-				mime = "image/png", name = "page.png",
-				data = kit.must(tab:screenshot {}) }
-			result.success, result.error = false, kit.error(err)
-		end
+		local meta = verify(ctx, tab, result, before, stays)
 		result.finalPage, result.pageInfo, result.content =
 			kit.finish(ctx, tab, inputs.extract)
-		return { matched = matched }
+		return meta, result.success
 	end)
-	result.indicatorMatched = matched
-	if matched == nil then
-		result.indicatorMatched = ctx.null
-	end
-	local total = matched == nil and 1 or 2
-	local good = matched == false and 1 or total
+	local verified = result.indicatorMatched ~= ctx.null
+	local total = (verified or not result.success) and 2 or 1
+	local good = result.success and total or 1
 	result.summary = { total = total, succeeded = good,
 		failed = total - good }
 	return result

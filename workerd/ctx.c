@@ -8,6 +8,7 @@
 #include <lua.h>
 
 #include "common/clock.h"
+#include "model/run.h"
 #include "workerd/lua_json.h"
 #include "workerd/outbox.h"
 #include "workerd/redact.h"
@@ -107,7 +108,11 @@ phase(lua_State *L)
 {
 	struct run *run = enter(L);
 
-	run_sent(L, report_phase(run->out, luaL_checkstring(L, 1)));
+	const char *name = luaL_checkstring(L, 1);
+
+	luaL_argcheck(L, run_phase_is_templates(name), 1,
+	    "preparing, acting or retrying");
+	run_sent(L, report_phase(run->out, name));
 	return 0;
 }
 
@@ -175,6 +180,7 @@ collect(lua_State *L)
 	c.kind = run_field(L, 1, "kind", 32, NULL, NULL);
 	c.mime = run_field(L, 1, "mime", 128, NULL, NULL);
 	c.name = run_field(L, 1, "name", 128, NULL, NULL);
+	run_field_label(L, 1);
 	c.prefix = run_field(L, 1, "prefix", 4096, "", &c.prefix_len);
 	c.separator = run_field(L, 1, "separator", 256, "", &c.separator_len);
 	c.suffix = run_field(L, 1, "suffix", 4096, "", &c.suffix_len);

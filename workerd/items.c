@@ -163,6 +163,18 @@ push_parts(lua_State *L)
 	return last;
 }
 
+/* Each part is sent in chunks of its own. */
+static size_t
+count_pieces(lua_State *L, int last)
+{
+	size_t n = 0, len;
+
+	for (int part = 0; part <= last; part++)
+		if (lua_tolstring(L, PARTS + part, &len) != NULL)
+			n += (len + LIMIT_CHUNK_BYTES - 1) / LIMIT_CHUNK_BYTES;
+	return n;
+}
+
 /* item{index=, key=, ok=, record=, parts={[0]=...}} */
 static int
 item(lua_State *L)
@@ -194,6 +206,9 @@ item(lua_State *L)
 	if (len > LIMIT_ITEM_RECORD_BYTES)
 		return luaL_error(L, "record of item %d above 16 KiB", index);
 	s->last = push_parts(L);
+	if (count_pieces(L, s->last) > LIMIT_ITEM_PIECES)
+		return luaL_error(L, "parts of item %d above %d bytes", index,
+		    (int)(LIMIT_ITEM_PIECES * LIMIT_CHUNK_BYTES));
 	if (run->items[s->item.index].done)
 		return luaL_error(L, "item %d is done already", index);
 	run->items[s->item.index].done = true;
@@ -260,7 +275,7 @@ artifact(lua_State *L)
 	sched_check(run->sched, L);
 	(void)run_field(L, ARG, "kind", 32, NULL, NULL);
 	mime = run_field(L, ARG, "mime", 128, NULL, NULL);
-	(void)run_field(L, ARG, "name", 128, NULL, NULL);
+	run_field_label(L, ARG);
 	s = lua_newuserdatauv(L, sizeof(*s), 0);
 	memset(s, 0, sizeof(*s));
 	lua_getfield(L, ARG, "data");

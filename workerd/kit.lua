@@ -6,6 +6,8 @@ local json = ...
 
 local kit = {}
 
+local REST_MS = 5000
+
 -- ---- schemas ----
 
 function kit.integer(min, max, default, description)
@@ -102,7 +104,8 @@ end
 
 function kit.navigation_timeout(description)
 	return kit.integer(1000, 120000, 30000, description
-		or "Time a page has to load, in milliseconds.")
+		or "Time a page has to load, in milliseconds; if it did not, "
+		.. "it is tried once more for at most 10000.")
 end
 
 -- The outputs that templates share.
@@ -233,28 +236,71 @@ function kit.must(value, err)
 	return value
 end
 
--- A function that runs steps by name and counts them as the run's progress.
-function kit.stepper(ctx, total)
+local NOT_FOUND = { ELEMENT_NOT_FOUND = true, TPL_LOGIN_FIELD_NOT_FOUND = true }
+
+local function picture_failure(ctx, tab, err)
+	if not tab or type(err) ~= "table" or not NOT_FOUND[err.code] then
+		return
+	end
+	local picture = tab:screenshot {}
+	if picture then
+		ctx:artifact { kind = "screenshot", mime = "image/png",
+			name = "not-found.png", data = picture }
+	end
+end
+
+-- A function that runs steps by name and counts them as the run's progress; one
+-- whose second value is false was tried, but is not done. Of a page on which
+-- something was not found there is a picture.
+function kit.stepper(ctx, total, tab)
 	local done = 0
 
 	ctx:progress { done = 0, total = total }
 	return function(name, fn)
-		local first, second = ctx:step(name, fn)
-		done = done + 1
+		local first, second = ctx:step(name, function()
+			local ok, meta, more = pcall(fn)
+			if not ok then
+				picture_failure(ctx, tab, meta)
+				error(meta, 0)
+			end
+			return meta, more
+		end)
+		done = done + (second == false and 0 or 1)
 		ctx:progress { done = done, total = total, message = name }
 		return first, second
 	end
 end
 
--- Once more, in a fresh tab, when the page hung or crashed.
+-- Tries once more, in a fresh tab, when the page hung or crashed. A page that
+-- had all its time once gets less of it: few come then, and its caller waits.
+local AGAIN_MS = 10000
+
+local function again(tab, err, timeout, try)
+	local late = err.code == "NAVIGATION_TIMEOUT"
+
+	tab:fresh()
+	local nav, second = try(late and math.min(timeout or AGAIN_MS, AGAIN_MS)
+		or timeout)
+	-- Of two that are late the first one tells of all the time.
+	if second and late and second.code == err.code then
+		return nav, err, second.needsFresh
+	end
+	return nav, second, second and second.needsFresh
+end
+
 function kit.read(tab, url, extract, options)
-	local nav, err = tab:read(url, extract, options)
+	local function try(timeout)
+		return tab:read(url, extract, { timeoutMs = timeout,
+			settle = options.settle })
+	end
+	local nav, err = try(options.timeoutMs)
+	local spoilt
+
 	if not err or not err.needsFresh then
 		return nav, err, 1
 	end
-	tab:fresh()
-	nav, err = tab:read(url, extract, options)
-	if err and err.needsFresh then
+	nav, err, spoilt = again(tab, err, options.timeoutMs, try)
+	if spoilt then
 		tab:fresh()
 	end
 	return nav, err, 2
@@ -262,10 +308,13 @@ end
 
 -- Loads the address, twice if need be, or raises.
 function kit.open(tab, url, timeout)
-	local nav, err = tab:navigate(url, { timeoutMs = timeout })
+	local function try(ms)
+		return tab:navigate(url, { timeoutMs = ms })
+	end
+	local nav, err = try(timeout)
+
 	if err and err.needsFresh then
-		tab:fresh()
-		nav, err = tab:navigate(url, { timeoutMs = timeout })
+		nav, err = again(tab, err, timeout, try)
 	end
 	return kit.must(nav, err)
 end
@@ -276,6 +325,37 @@ function kit.target(given, kind, query)
 	given = given or { mode = "semantic", query = query }
 	return { mode = given.mode, selector = given.selector,
 		query = given.query, kind = kind }
+end
+
+-- What the page says about what was sent to it, see page/signs.js. Another
+-- document may come in between: that one is asked, then.
+function kit.signs(tab, options)
+	local said, err = tab:signs(options)
+	if said == nil then
+		tab:wait_stable(REST_MS)
+		said, err = tab:signs { document = options.document,
+			login = options.login, known = options.known }
+	end
+	return kit.must(said, err)
+end
+
+-- The HTTP status of a document that came since, if it tells of an error.
+function kit.bad_status(now, before)
+	if now.document ~= before.document and now.status >= 400 then
+		return now.status
+	end
+	return nil
+end
+
+-- The outputs of templates that send something.
+function kit.messages_out()
+	return { type = "array", items = { type = "string" },
+		description = "What the page says is wrong, in its own words." }
+end
+
+function kit.status_out()
+	return { type = "integer", description = "HTTP status of the page it "
+		.. "ended on, where that is an error." }
 end
 
 -- What is left to say of a page at the end: address and title, and its extract

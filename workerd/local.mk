@@ -39,7 +39,10 @@ workerd_libworkerd_a_SOURCES = \
 	workerd/vm_base.c \
 	workerd/vm_pattern.c \
 	workerd/vm_pattern.h \
-	workerd/vm_string.c
+	workerd/vm_string.c \
+	workerd/wait.c \
+	workerd/word.c \
+	workerd/word.h
 nodist_workerd_libworkerd_a_SOURCES = workerd/kit.lua.inc \
 	workerd/prelude.lua.inc
 

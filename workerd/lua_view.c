@@ -9,6 +9,7 @@
 #include <lauxlib.h>
 #include <lua.h>
 
+#include "common/buf.h"
 #include "json/tape.h"
 #include "json/writer.h"
 #include "workerd/lua_json.h"
@@ -21,41 +22,66 @@
 struct view {
 	struct json_doc *doc; /* NULL when another view owns it */
 	struct json_val val;
-	bool repaired; /* its text has ill-formed bytes */
 };
 
 bool
 lua_view_write(lua_State *L, int index, struct json_writer *w)
 {
 	const struct view *v = luaL_testudata(L, index, VIEW_NAME);
-	const uint8_t *text;
-	size_t len;
 
 	if (v == NULL)
 		return false;
-	if (!v->repaired && json_raw(v->val, &text, &len))
-		json_write_raw(w, text, len);
-	else if (!json_is_missing(v->val))
+	if (!json_is_missing(v->val))
 		json_write_val(w, v->val);
 	else
 		json_write_null(w);
 	return true;
 }
 
+static const struct json_limits view_limits = { LUA_JSON_MAX_BYTES,
+	JSON_DEPTH_DEFAULT };
+
+/*
+ * The browser escapes all that is not ASCII in a text that has other letters
+ * than those of western Europe, which doubles it, and lets halves of characters
+ * pass. Such a text is written anew, as UTF-8.
+ */
 static bool
-parse_strict_or_repair(
+parse_rewritten(
     const char *text, size_t len, struct view *v, struct json_error *ret_error)
 {
-	static const struct json_limits limits = { LUA_JSON_MAX_BYTES,
-		JSON_DEPTH_DEFAULT };
-	const uint8_t *bytes = (const uint8_t *)text;
+	struct json_doc *doc = NULL;
+	struct json_writer w;
+	struct buf b;
+	bool ok;
 
-	if (json_parse(bytes, len, &limits, 0, &v->doc, ret_error))
-		return true;
-	v->repaired = true;
-	return ret_error->kind == JSON_ERROR_SYNTAX &&
-	    json_parse(
-		bytes, len, &limits, JSON_REPAIR_UTF8, &v->doc, ret_error);
+	if (!json_parse((const uint8_t *)text, len, &view_limits,
+		JSON_REPAIR_UTF8, &doc, ret_error))
+		return false;
+	buf_init(&b, LUA_JSON_MAX_BYTES);
+	json_writer_init(&w, &b);
+	json_write_val(&w, json_root(doc));
+	json_doc_free(&doc);
+	*ret_error = (struct json_error){ .kind = JSON_ERROR_LIMIT,
+		.message = "too large" };
+	ok = json_writer_finish(&w) &&
+	    json_parse(b.data, b.len, &view_limits, 0, &v->doc, ret_error);
+	buf_clear(&b);
+	return ok;
+}
+
+static bool
+parse_view(
+    const char *text, size_t len, struct view *v, struct json_error *ret_error)
+{
+	if (memmem(text, len, "\\u", 2) == NULL) {
+		if (json_parse((const uint8_t *)text, len, &view_limits, 0,
+			&v->doc, ret_error))
+			return true;
+		if (ret_error->kind != JSON_ERROR_SYNTAX)
+			return false;
+	}
+	return parse_rewritten(text, len, v, ret_error);
 }
 
 void
@@ -68,7 +94,7 @@ lua_json_push_view(lua_State *L, const char *text, size_t len)
 	memset(v, 0, sizeof(*v));
 	luaL_setmetatable(L, VIEW_NAME);
 	vm_charge(L, len / BYTES_A_STEP);
-	if (!parse_strict_or_repair(text, len, v, &error))
+	if (!parse_view(text, len, v, &error))
 		luaL_error(L, "not JSON: %s (byte %d)", error.message,
 		    (int)error.offset);
 	v->val = json_root(v->doc);
@@ -125,7 +151,6 @@ view_at(lua_State *L)
 	sub = lua_newuserdatauv(L, sizeof(*sub), 1);
 	sub->doc = NULL;
 	sub->val = at;
-	sub->repaired = ((const struct view *)lua_touserdata(L, 1))->repaired;
 	luaL_setmetatable(L, VIEW_NAME);
 	lua_pushvalue(L, 1);
 	lua_setiuservalue(L, -2, 1);

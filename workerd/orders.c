@@ -121,6 +121,9 @@ on_run_msg(struct worker *w, const struct ipc_params *p)
 	case MSG_W_RUN_GO:
 		on_go(w);
 		break;
+	case MSG_W_RUN_EFFECT:
+		ok = run_effect_stored(w->run, &why);
+		break;
 	case MSG_W_RUN_EGRESS:
 		notice_take(w->browser, p);
 		break;

@@ -15,11 +15,11 @@
 #include "workerd/redact.h"
 #include "workerd/secret.h"
 #include "workerd/unescape.h"
+#include "workerd/word.h"
 
 #define ALIGNMENTS 3 /* of base64 */
 #define LEVELS     3 /* of escapes within escapes */
 #define JSON_DEPTH 128
-#define PLAIN_MAX  12
 
 struct needle {
 	const uint8_t *bytes;
@@ -38,6 +38,7 @@ struct redact {
 
 /* A text, or the inside of a JSON string. */
 struct hay {
+	const uint8_t *begin;
 	const uint8_t *p;
 	const uint8_t *end;
 	bool json;
@@ -123,6 +124,9 @@ match_any(const struct redact *r, const struct hay *hay)
 		if (hay->name && r->list[i].plain)
 			continue;
 		end = match(&r->list[i], hay);
+		if (end != NULL && r->list[i].plain &&
+		    !word_is_alone(hay->begin, hay->end, hay->p, end))
+			continue;
 		if (end != NULL && (best == NULL || end > best))
 			best = end;
 	}
@@ -242,7 +246,8 @@ add_json(const struct redact *r, const uint8_t *p, size_t len, struct buf *out)
 			if (out != NULL)
 				buf_add(out, "\"", 1);
 			found |= add_text(r,
-			    (struct hay){ from + 1, p, true, is_key(p, end) },
+			    (struct hay){
+				from + 1, from + 1, p, true, is_key(p, end) },
 			    out);
 			from = p++;
 		} else if (is_word(*p)) {
@@ -281,7 +286,7 @@ whole(const void *bytes, size_t len, bool name)
 {
 	const uint8_t *p = bytes;
 
-	return (struct hay){ p, p + len, false, name };
+	return (struct hay){ p, p, p + len, false, name };
 }
 
 static bool
@@ -314,19 +319,6 @@ redact_add(
 
 /* ---- needles ---- */
 
-/*
- * Names that programs give to things are made of such words; a user called
- * "page" must not take them apart.
- */
-static bool
-is_plain(const uint8_t *p, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		if ((p[i] | 0x20) < 'a' || (p[i] | 0x20) > 'z')
-			return false;
-	return len < PLAIN_MAX;
-}
-
 static void
 add_needle(struct redact *r, const void *bytes, size_t len, bool base64)
 {
@@ -337,7 +329,7 @@ add_needle(struct redact *r, const void *bytes, size_t len, bool base64)
 		return;
 	n = &r->list[r->count++];
 	*n = (struct needle){ p, len, base64, memchr(p, '\\', len) != NULL,
-		!base64 && is_plain(p, len) };
+		!base64 && word_is_plain(p, len) };
 	r->starts[*p] = true;
 	if (base64 && (*p == '+' || *p == '/'))
 		r->starts[*p == '+' ? '-' : '_'] = true;

@@ -6,6 +6,10 @@
  * URLs (with %20 or +) and HTML, also twice, in base64 at any place of a longer
  * text, and the beginning of one at the end of a text that was cut. In their
  * place stands REDACT_SHOWN.
+ *
+ * A value that is one short word of letters is found as a whole word only, and
+ * not behind a slash: else the password "admin" would take apart addresses and
+ * titles that were there before it, and tell itself by that.
  */
 #ifndef WORKERD_REDACT_H
 #define WORKERD_REDACT_H

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "ipc/msg.h"
+#include "model/limits.h"
 #include "workerd/outbox.h"
 #include "workerd/redact.h"
 #include "workerd/report.h"
@@ -92,6 +93,16 @@ clean_name(char *dst, size_t size, const char *name)
 	else
 		clean_chars(dst, size, REDACT_SHOWN);
 	buf_clear(&b);
+}
+
+/* What stands for a secret is no name of an artifact. */
+static void
+clean_label(char *dst, size_t size, const char *label)
+{
+	clean_name(dst, size, label);
+	for (; *dst != '\0'; dst++)
+		if (*dst == '[' || *dst == ']')
+			*dst = '_';
 }
 
 bool
@@ -209,6 +220,16 @@ report_step_retry(struct outbox *out, const char *name, const char *code)
 }
 
 bool
+report_effect(struct outbox *out, const char *action)
+{
+	struct ipc_params p;
+
+	ipc_params_init(&p, MSG_S_EFFECT);
+	ipc_set_str(&p, F_ACTION, action);
+	return outbox_send(out, &p);
+}
+
+bool
 report_phase(struct outbox *out, const char *phase)
 {
 	struct ipc_params p;
@@ -244,8 +265,8 @@ report_collect(struct outbox *out, const struct report_collect *c)
 	char kind[33], mime[129], name[129];
 
 	clean_name(kind, sizeof(kind), c->kind);
-	clean_name(mime, sizeof(mime), c->mime);
-	clean_name(name, sizeof(name), c->name);
+	clean_label(mime, sizeof(mime), c->mime);
+	clean_label(name, sizeof(name), c->name);
 	ipc_params_init(&p, MSG_S_COLLECT);
 	ipc_set_int(&p, F_PART, c->part);
 	ipc_set_str(&p, F_KIND, kind);
@@ -318,8 +339,8 @@ report_artifact_end(struct outbox *out, int slot, const char *kind,
 	char kind_text[33], mime_text[129], name_text[129];
 
 	clean_name(kind_text, sizeof(kind_text), kind);
-	clean_name(mime_text, sizeof(mime_text), mime);
-	clean_name(name_text, sizeof(name_text), name);
+	clean_label(mime_text, sizeof(mime_text), mime);
+	clean_label(name_text, sizeof(name_text), name);
 	ipc_params_init(&p, MSG_S_ARTIFACT_END);
 	ipc_set_int(&p, F_SLOT, slot);
 	ipc_set_str(&p, F_KIND, kind_text);
@@ -337,6 +358,21 @@ report_warning(struct outbox *out, const char *warning)
 	report_clean(text, sizeof(text), *warning == '\0' ? "?" : warning);
 	ipc_params_init(&p, MSG_S_WARNING);
 	ipc_set_str(&p, F_TEXT, text);
+	return outbox_send(out, &p);
+}
+
+bool
+report_secret(
+    struct outbox *out, const char *name, const char *origin, bool good)
+{
+	struct ipc_params p;
+	char text[LIMIT_ORIGIN_BYTES + 1];
+
+	report_clean(text, sizeof(text), *origin == '\0' ? "?" : origin);
+	ipc_params_init(&p, MSG_S_SECRET);
+	ipc_set_str(&p, F_NAME, name);
+	ipc_set_str(&p, F_ORIGIN, text);
+	ipc_set_bool(&p, F_SUCCESS, good);
 	return outbox_send(out, &p);
 }
 

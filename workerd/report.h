@@ -49,6 +49,7 @@ bool report_step_start(struct outbox *, const char *name);
 bool report_step_end(struct outbox *, const char *name, int64_t duration_ms,
     bool ok, const char *code, const char *meta, size_t meta_len);
 bool report_step_retry(struct outbox *, const char *name, const char *code);
+bool report_effect(struct outbox *, const char *action);
 bool report_phase(struct outbox *, const char *phase);
 bool report_progress(
     struct outbox *, int64_t done, int64_t total, const char *message);
@@ -62,6 +63,9 @@ bool report_artifact_data(struct outbox *, int slot, const void *, size_t len);
 bool report_artifact_end(struct outbox *, int slot, const char *kind,
     const char *mime, const char *name);
 bool report_warning(struct outbox *, const char *text);
+/* A stored secret is filled in at an origin, or was refused there. */
+bool
+report_secret(struct outbox *, const char *name, const char *origin, bool good);
 bool report_result_data(struct outbox *, const void *, size_t len);
 bool report_state_data(struct outbox *, const void *, size_t len);
 bool report_state_end(struct outbox *);

@@ -13,6 +13,8 @@
 
 #include "common/clock.h"
 #include "common/panic.h"
+#include "model/mime.h"
+#include "model/run.h"
 #include "page/page.h"
 #include "templates/builtin.h"
 #include "workerd/lua_json.h"
@@ -396,35 +398,6 @@ run_stop(struct run *run, enum err_code code, const char *message)
 	sched_stop(run->sched, code, message);
 }
 
-void
-run_drained(struct run *run)
-{
-	for (int i = 0; i < SCHED_MAX_TASKS; i++) {
-		uint64_t op = run->drain_ops[i];
-
-		if (op == 0)
-			continue;
-		run->drain_ops[i] = 0;
-		if (!run->over)
-			(void)sched_complete(run->sched, op, NULL);
-	}
-}
-
-int
-run_wait_drained(lua_State *L, struct run *run, sched_resume_fn *resume)
-{
-	int i = 0;
-
-	/* A task waits once, so there is a place unless tasks were dropped. */
-	while (i < SCHED_MAX_TASKS - 1 && run->drain_ops[i] != 0)
-		i++;
-	if (run->drain_ops[i] != 0)
-		return run_raise(L, ERR_INTERNAL, "too many waiting");
-	sched_check(run->sched, L);
-	run->drain_ops[i] = sched_op(run->sched);
-	return sched_wait(run->sched, L, run->drain_ops[i], resume);
-}
-
 /* ---- arguments and errors ---- */
 
 int
@@ -476,6 +449,20 @@ run_field(lua_State *L, int index, const char *name, size_t max,
 	if (ret_len != NULL)
 		*ret_len = len;
 	return text;
+}
+
+void
+run_field_label(lua_State *L, int index)
+{
+	const char *mime = run_field(L, index, "mime", 128, NULL, NULL);
+	const char *name = run_field(L, index, "name", 128, NULL, NULL);
+
+	if (!mime_is_valid(mime))
+		luaL_error(L, "'mime' must be a media type, as text/csv");
+	if (!artifact_name_is_valid(name))
+		luaL_error(L,
+		    "'name' must be a file name of the characters "
+		    "A-Z a-z 0-9 . _ - and blanks");
 }
 
 int

@@ -42,6 +42,18 @@ struct run_item {
 	uint8_t digest[REPORT_DIGEST_BYTES];
 };
 
+/* Coroutines that wait for the same; 0: unused. */
+struct run_waiters {
+	uint64_t ops[SCHED_MAX_TASKS];
+};
+
+/* Whether supervisord knows that the run changes something. */
+enum run_effect {
+	EFFECT_NONE,
+	EFFECT_TOLD,
+	EFFECT_STORED
+};
+
 struct run {
 	unsigned int magic;
 	struct outbox *out;
@@ -77,7 +89,9 @@ struct run {
 	struct run_step steps[RUN_MAX_STEPS];
 	int nsteps;
 	char failed_step[IPC_ID_MAX + 1];
-	uint64_t drain_ops[SCHED_MAX_TASKS]; /* 0: unused */
+	struct run_waiters draining;
+	enum run_effect effect;
+	struct run_waiters acting;
 	struct tab *tabs;
 
 	bool over;
@@ -107,6 +121,8 @@ void run_stop(struct run *, enum err_code, const char *message);
 void run_abort(struct run *, enum err_code, const char *message);
 /* The outbox is not busy any more. */
 void run_drained(struct run *);
+/* What supervisord was told of the first effect is stored. */
+bool run_effect_stored(struct run *, const char **ret_why);
 /*
  * Sends run.end, with the open steps closed before it; after ended(). False
  * when it could not be queued.
@@ -124,11 +140,19 @@ void run_sent(lua_State *, bool sent);
 /* Waits until the outbox is not busy any more. */
 int run_wait_drained(lua_State *, struct run *, sched_resume_fn *);
 /*
+ * Calls act, which does what may change something outside of the browser: at
+ * once, or when supervisord has stored that the run does such things.
+ */
+int
+run_act(lua_State *, struct run *, const char *action, sched_resume_fn *act);
+/*
  * A string field of the table at index, kept alive by the table. Raises when
  * it is absent and absent is NULL, is no string or longer than max bytes.
  */
 const char *run_field(lua_State *, int index, const char *name, size_t max,
     const char *absent, size_t *ret_len);
+/* The fields mime and name of an artifact; raises unless they may be so. */
+void run_field_label(lua_State *, int index);
 int run_field_int(
     lua_State *, int index, const char *name, int min, int max, int absent);
 

@@ -18,6 +18,7 @@
 #include "json/schema.h"
 #include "json/tape.h"
 #include "model/limits.h"
+#include "model/secrethosts.h"
 #include "workerd/lua_json.h"
 #include "workerd/redact.h"
 #include "workerd/secret.h"
@@ -36,6 +37,7 @@ struct secrets {
 		size_t at;
 		size_t len;
 		char name[SECRETNAME_BYTES]; /* of a stored one, else "" */
+		struct secret_hosts *hosts;  /* NULL: not known */
 	} value[LIMIT_SECRETS];
 };
 
@@ -66,6 +68,8 @@ secrets_free(struct secrets **secrets)
 	*secrets = NULL;
 	if (s == NULL)
 		return;
+	for (size_t i = 0; i < LIMIT_SECRETS; i++)
+		secret_hosts_free(&s->value[i].hosts);
 	buf_clear(&s->document);
 	buf_clear(&s->text);
 	free(s);
@@ -102,30 +106,53 @@ without_newline(const uint8_t *bytes, size_t len)
 	return len > 0 && bytes[len - 1] == '\n' ? len - 1 : len;
 }
 
-/* One that is stored: NUL, name, NUL, its length in four bytes, its bytes. */
+/* Their length in four bytes, then so many bytes. */
+static bool
+split_bytes(const struct secrets *s, size_t *at, const uint8_t **ret_bytes,
+    size_t *ret_len)
+{
+	const uint8_t *p = s->document.data + *at;
+	size_t left = s->document.len - *at, len = 0;
+
+	if (left < 4)
+		return false;
+	for (int i = 0; i < 4; i++)
+		len |= (size_t)p[i] << (8 * i);
+	if (left - 4 < len)
+		return false;
+	*at += 4 + len;
+	*ret_bytes = p + 4;
+	*ret_len = len;
+	return true;
+}
+
+/* One that is stored: NUL, name, NUL, its value, its hosts. */
 static bool
 split_stored(struct secrets *s, size_t *at)
 {
-	const uint8_t *p = s->document.data + *at, *end;
-	size_t left = s->document.len - *at, len = 0, name;
+	const uint8_t *p = s->document.data + *at, *end, *value, *hosts;
+	size_t left = s->document.len - *at, len, name, nhosts;
+	char why[DOMAINS_WHY_BYTES];
 
 	end = left == 0 ? NULL : memchr(p + 1, '\0', left - 1);
 	if (end == NULL || *p != '\0' || s->count == LIMIT_SECRETS)
 		return false;
 	name = (size_t)(end - p); /* with its NUL */
-	if (name > SECRETNAME_BYTES || left - 1 - name < 4)
+	if (name > SECRETNAME_BYTES)
 		return false;
-	for (int i = 0; i < 4; i++)
-		len |= (size_t)end[1 + i] << (8 * i);
-	if (left - 1 - name - 4 < len)
+	*at += 1 + name;
+	if (!split_bytes(s, at, &value, &len) ||
+	    !split_bytes(s, at, &hosts, &nhosts))
 		return false;
-	*at += 1 + name + 4 + len;
 	memcpy(s->value[s->count].name, p + 1, name);
-	len = without_newline(end + 5, len);
+	/* Patterns that make no sense allow no host. */
+	(void)secret_hosts_parse(
+	    (const char *)hosts, nhosts, &s->value[s->count].hosts, why);
+	len = without_newline(value, len);
 	s->value[s->count].at = s->text.len;
 	s->value[s->count].len = len;
 	s->count++;
-	return buf_add(&s->text, end + 5, len) && buf_add(&s->text, "", 1);
+	return buf_add(&s->text, value, len) && buf_add(&s->text, "", 1);
 }
 
 static bool
@@ -169,6 +196,21 @@ size_t
 secrets_count(const struct secrets *s)
 {
 	return s->count;
+}
+
+const char *
+secrets_name(const struct secrets *s, size_t i)
+{
+	return s->value[i].name;
+}
+
+bool
+secrets_may_fill(const struct secrets *s, size_t i, const char *origin)
+{
+	if (s->value[i].name[0] == '\0')
+		return true;
+	return s->value[i].hosts != NULL &&
+	    secret_hosts_allow(s->value[i].hosts, origin);
 }
 
 const char *
@@ -287,6 +329,17 @@ secret_place(lua_State *L, const struct secrets *owner)
 		}
 		lua_pop(L, 1);
 	}
+}
+
+int
+secret_number(lua_State *L, int index, const struct secrets **ret_owner)
+{
+	const struct secret *s = luaL_testudata(L, index, SECRET_NAME);
+
+	if (s == NULL)
+		return -1;
+	*ret_owner = s->owner;
+	return (int)s->index;
 }
 
 const char *

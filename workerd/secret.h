@@ -35,6 +35,13 @@ void secrets_free(struct secrets **);
  */
 enum secrets_status secrets_read(struct secrets *, int fd);
 size_t secrets_count(const struct secrets *);
+/* The name of a stored one, else "". */
+const char *secrets_name(const struct secrets *, size_t i);
+/*
+ * Whether a document of this origin may be given value i: what is not stored
+ * goes anywhere.
+ */
+bool secrets_may_fill(const struct secrets *, size_t i, const char *origin);
 /* Value i < count, NUL-terminated (it may have more NULs), borrowed. */
 const char *secrets_value(const struct secrets *, size_t i, size_t *ret_len);
 
@@ -48,6 +55,8 @@ void secret_open(lua_State *);
  * borrowed as long as the state lives.
  */
 void secret_place(lua_State *, const struct secrets *);
+/* The number of the secret at index among *ret_owner's; -1: something else. */
+int secret_number(lua_State *, int index, const struct secrets **ret_owner);
 /*
  * The text of the secret at index, NUL-terminated and borrowed as long as the
  * value is on the stack; NULL when there is something else.

@@ -91,6 +91,8 @@ push_nav(lua_State *L, void *arg)
 	lua_setfield(L, -2, "partial");
 	lua_pushinteger(L, nav->elapsed_ms);
 	lua_setfield(L, -2, "elapsedMs");
+	lua_pushinteger(L, nav->pending);
+	lua_setfield(L, -2, "pending");
 	return 1;
 }
 
@@ -221,6 +223,26 @@ let_go(struct tab *tab)
 
 /* ---- navigate(url, {timeoutMs=, ...}), read(url, {pageInfo=, ...}, {...}) ---- */
 
+/* settle: "network", "text" or milliseconds */
+static void
+set_settle(lua_State *L, int index, struct page_nav_options *opts)
+{
+	const char *what;
+
+	if (lua_getfield(L, index, "settle") == LUA_TNUMBER)
+		opts->settle_ms =
+		    run_field_int(L, index, "settle", 1, TAB_MAX_TIME_MS, 0);
+	else if (!lua_isnil(L, -1)) {
+		what = luaL_checkstring(L, -1);
+		opts->settle = strcmp(what, "text") == 0 ? PAGE_SETTLE_TEXT
+							 : PAGE_SETTLE_NETWORK;
+		if (opts->settle != PAGE_SETTLE_TEXT &&
+		    strcmp(what, "network") != 0)
+			luaL_error(L, "settle must be network, text or ms");
+	}
+	lua_pop(L, 1);
+}
+
 static struct page_nav_options
 nav_options(lua_State *L, int index)
 {
@@ -234,6 +256,7 @@ nav_options(lua_State *L, int index)
 		    L, index, "stableTimeoutMs", 1, TAB_MAX_TIME_MS, 0);
 		opts.load_grace_ms = run_field_int(
 		    L, index, "loadGraceMs", 1, TAB_MAX_TIME_MS, 0);
+		set_settle(L, index, &opts);
 	}
 	return opts;
 }
@@ -386,29 +409,6 @@ tab_extract(lua_State *L)
 	return tab_await(L, tab, tab_push_view);
 }
 
-/* eval(source, argument, timeoutMs): the value of the JavaScript function */
-static int
-tab_eval(lua_State *L)
-{
-	struct tab *tab = tab_check(L);
-	size_t source_len, args_len = 0;
-	const char *source = luaL_checklstring(L, 2, &source_len);
-	const char *args = NULL;
-	lua_Integer ms = luaL_optinteger(L, 4, PAGE_EXTRACT_TIMEOUT_MS);
-
-	luaL_argcheck(L, ms >= 1 && ms <= TAB_MAX_TIME_MS, 4, "milliseconds");
-	lua_settop(L, 3);
-	if (!lua_isnil(L, 3)) {
-		lua_json_encode(L, 3);
-		args = lua_tolstring(L, -1, &args_len);
-	}
-	if (tab->page == NULL ||
-	    !page_eval(tab->page, source, source_len, args, args_len, (int)ms,
-		tab_on_result, tab))
-		return tab_no_page(L);
-	return tab_await(L, tab, tab_push_evaluated);
-}
-
 /* ---- life ---- */
 
 /* close() and fresh(): the next navigation opens a new page. */
@@ -481,10 +481,9 @@ void
 tab_open(lua_State *L)
 {
 	static const luaL_Reg methods[] = { { "close", tab_close },
-		{ "eval", tab_eval }, { "extract", tab_extract },
-		{ "fresh", tab_fresh }, { "navigate", tab_navigate },
-		{ "read", tab_read }, { "wait_stable", tab_wait_stable },
-		{ NULL, NULL } };
+		{ "extract", tab_extract }, { "fresh", tab_fresh },
+		{ "navigate", tab_navigate }, { "read", tab_read },
+		{ "wait_stable", tab_wait_stable }, { NULL, NULL } };
 
 	luaL_newmetatable(L, TAB_NAME);
 	lua_pushcfunction(L, tab_gc);

@@ -14,6 +14,7 @@
 #include "workerd/sched.h"
 
 struct run;
+struct secrets;
 
 #define TAB_MAX_TIME_MS 600000
 
@@ -21,7 +22,9 @@ struct tab {
 	struct run *run;
 	struct tab *next;
 	struct page *page;
-	uint64_t op; /* 0: nothing under way */
+	uint64_t op;                   /* 0: nothing under way */
+	const struct secrets *filling; /* whose number that is filled in */
+	size_t filling_number;
 	bool open;
 	bool reading;   /* what the page is opened for: read() or navigate() */
 	bool collected; /* Lua forgot it: freed when its page is closed */

@@ -2,8 +2,10 @@
  * tab_act: what templates do with a page: find, click, fill, press, submit,
  * wait, info, pictures. Runs in workerd only. Locators and conditions go to the page's
  * script as they are, which says what is wrong with one; a value that is to be
- * filled in is never pushed, logged or named in an error.
+ * filled in is never pushed, logged or named in an error. What may change
+ * something is done only when supervisord knows of it: run_act().
  */
+#include <stdio.h>
 #include <string.h>
 
 #include <lauxlib.h>
@@ -13,6 +15,7 @@
 #include "page/act.h"
 #include "page/cookies.h"
 #include "workerd/lua_json.h"
+#include "workerd/report.h"
 #include "workerd/run.h"
 #include "workerd/secret.h"
 #include "workerd/tab.h"
@@ -90,15 +93,48 @@ tab_find(lua_State *L)
 	return tab_await(L, tab, push_found);
 }
 
-/* click(locator, options) */
+#define ACT_ARGS 4 /* with the tab itself */
+
 static int
-tab_click(lua_State *L)
+act(lua_State *L, const char *name, sched_resume_fn *fn)
+{
+	/* What is resumed finds its arguments where they are. */
+	lua_settop(L, ACT_ARGS);
+	return run_act(L, tab_check(L)->run, name, fn);
+}
+
+static int
+do_click(lua_State *L, void *arg)
 {
 	struct tab *tab = tab_check(L);
 	struct page_act_options o = act_options(L, 3);
 
 	push_args(L, "locator", 2, &o);
 	return start(L, tab, PAGE_ACT_CLICK, &o);
+}
+
+/* click(locator, options) */
+static int
+tab_click(lua_State *L)
+{
+	return act(L, "click", do_click);
+}
+
+/* Told of each time, done or refused. */
+static bool
+may_fill(void *arg, const char *origin, char *why, size_t size)
+{
+	const struct tab *tab = arg;
+	const char *name = secrets_name(tab->filling, tab->filling_number);
+	bool good = secrets_may_fill(tab->filling, tab->filling_number, origin);
+
+	(void)report_secret(tab->run->out, name, origin, good);
+	if (!good)
+		snprintf(why, size,
+		    "the secret \"%s\" is not for %.160s; to permit it: "
+		    "browsertaskctl secret hosts %s --for-host HOST",
+		    name, origin, name);
+	return good;
 }
 
 /* A secret is never a string of Lua, which nobody could wipe. */
@@ -126,9 +162,8 @@ fill_secret(
 	return begun;
 }
 
-/* fill(locator, value, options) */
 static int
-tab_fill(lua_State *L)
+do_fill(lua_State *L, void *arg)
 {
 	struct tab *tab = tab_check(L);
 	struct page_act_options o = act_options(L, 4);
@@ -139,6 +174,13 @@ tab_fill(lua_State *L)
 	push_args(L, "locator", 2, &o);
 	secret = secret_text(L, 3, &len);
 	if (secret != NULL) {
+		tab->filling_number =
+		    (size_t)secret_number(L, 3, &tab->filling);
+		if (secrets_name(tab->filling, tab->filling_number)[0] !=
+		    '\0') {
+			o.may_fill = may_fill;
+			o.guard = tab;
+		}
 		if (!fill_secret(tab, &o, secret, len))
 			return tab_no_page(L);
 		return tab_await(L, tab, tab_push_evaluated);
@@ -148,9 +190,15 @@ tab_fill(lua_State *L)
 	return start(L, tab, PAGE_ACT_FILL, &o);
 }
 
-/* press(key, options) */
+/* fill(locator, value, options) */
 static int
-tab_press(lua_State *L)
+tab_fill(lua_State *L)
+{
+	return act(L, "fill", do_fill);
+}
+
+static int
+do_press(lua_State *L, void *arg)
 {
 	struct tab *tab = tab_check(L);
 	struct page_act_options o = act_options(L, 3);
@@ -159,9 +207,15 @@ tab_press(lua_State *L)
 	return start(L, tab, PAGE_ACT_PRESS, &o);
 }
 
-/* submit(locator or nil, options) */
+/* press(key, options) */
 static int
-tab_submit(lua_State *L)
+tab_press(lua_State *L)
+{
+	return act(L, "press", do_press);
+}
+
+static int
+do_submit(lua_State *L, void *arg)
 {
 	struct tab *tab = tab_check(L);
 	struct page_act_options o = act_options(L, 3);
@@ -169,6 +223,49 @@ tab_submit(lua_State *L)
 	if (!lua_isnoneornil(L, 2))
 		push_args(L, "locator", 2, &o);
 	return start(L, tab, PAGE_ACT_SUBMIT, &o);
+}
+
+/* submit(locator or nil, options) */
+static int
+tab_submit(lua_State *L)
+{
+	return act(L, "submit", do_submit);
+}
+
+static int
+run_script(lua_State *L, void *arg)
+{
+	struct tab *tab = tab_check(L);
+	size_t source_len, args_len = 0;
+	const char *source = luaL_checklstring(L, 2, &source_len);
+	const char *args = NULL;
+	lua_Integer ms = luaL_optinteger(L, 4, PAGE_EXTRACT_TIMEOUT_MS);
+
+	luaL_argcheck(L, ms >= 1 && ms <= TAB_MAX_TIME_MS, 4, "milliseconds");
+	lua_settop(L, 3);
+	if (!lua_isnil(L, 3)) {
+		lua_json_encode(L, 3);
+		args = lua_tolstring(L, -1, &args_len);
+	}
+	if (tab->page == NULL ||
+	    !page_eval(tab->page, source, source_len, args, args_len, (int)ms,
+		tab_on_result, tab))
+		return tab_no_page(L);
+	return tab_await(L, tab, tab_push_evaluated);
+}
+
+/* eval(source, argument, timeoutMs): the value of the JavaScript function */
+static int
+tab_eval(lua_State *L)
+{
+	return act(L, "eval", run_script);
+}
+
+/* look(source, argument, timeoutMs): the same, of one that only reads */
+static int
+tab_look(lua_State *L)
+{
+	return run_script(L, NULL);
 }
 
 static bool
@@ -205,6 +302,30 @@ tab_info(lua_State *L)
 
 	memset(&o, 0, sizeof(o));
 	return start(L, tab_check(L), PAGE_ACT_INFO, &o);
+}
+
+/* list{go=mark|scroll|changed, timeoutMs=}: see page/list.js */
+static int
+tab_list(lua_State *L)
+{
+	struct tab *tab = tab_check(L);
+	struct page_act_options o = act_options(L, 2);
+
+	lua_settop(L, 2);
+	lua_json_encode(L, 2);
+	o.args = lua_tolstring(L, -1, &o.args_len);
+	return start(L, tab, PAGE_ACT_LIST, &o);
+}
+
+/* signs{known=, login=, document=, timeoutMs=}: see signs.js */
+static int
+tab_signs(lua_State *L)
+{
+	struct tab *tab = tab_check(L);
+	struct page_act_options o = act_options(L, 2);
+
+	push_args(L, "signs", 2, &o);
+	return start(L, tab, PAGE_ACT_SIGNS, &o);
 }
 
 static int
@@ -256,7 +377,7 @@ tab_screenshot(lua_State *L)
 	return tab_await(L, tab, push_bytes);
 }
 
-/* cookies(): how many */
+/* cookies(): {count=, changed=}, see cookies.h */
 static int
 tab_cookies(lua_State *L)
 {
@@ -272,9 +393,11 @@ void
 tab_act_open(lua_State *L)
 {
 	static const luaL_Reg methods[] = { { "click", tab_click },
-		{ "cookies", tab_cookies }, { "fill", tab_fill },
-		{ "find", tab_find }, { "info", tab_info },
-		{ "press", tab_press }, { "screenshot", tab_screenshot },
+		{ "cookies", tab_cookies }, { "eval", tab_eval },
+		{ "fill", tab_fill }, { "find", tab_find },
+		{ "info", tab_info }, { "list", tab_list },
+		{ "look", tab_look }, { "press", tab_press },
+		{ "screenshot", tab_screenshot }, { "signs", tab_signs },
 		{ "submit", tab_submit }, { "wait", tab_wait },
 		{ NULL, NULL } };
 

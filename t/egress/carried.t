@@ -177,7 +177,7 @@ cmp_ok($in, '>', $out, "$in bytes in, $out out");
 	system("ip route add 198.42.0.0/16 dev lo") == 0 or die;
 	is(($e->ask(1, '198.42.0.1', 80, '4'))[1], 4, 'no answer');
 	like($e->expect(qr/^report 1 run_b /), qr/ timeout -$/, 'told');
-	is(($e->ask(1, SITE, 1, '4'))[1], 5, 'a closed port');
+	is(($e->ask(1, SITE, 2, '4'))[1], 5, 'a closed port');
 	like($e->expect(qr/^report 1 run_b /), qr/ connect -$/, 'told');
 }
 

@@ -3,8 +3,9 @@
  * it starts. Takes lines from standard input and says what happens:
  *
  *   listen ID [PORT] | gone ID | setting NAME VALUE | link | unlink
- *   bind ID RUN TRUST CONNECTIONS BYTES ALLOWED FORBIDDEN
+ *   bind ID RUN TRUST CONNECTIONS BYTES ALLOWED FORBIDDEN [KEPT]
  *                          (lists with commas, "-" is an empty one)
+ *   names_of ID RUN HOSTS
  *   unbind ID RUN | stop | kill
  *   names RESOLV_CONF HOSTS (files, of which it gets copies)
  *
@@ -227,14 +228,15 @@ note(const struct ipc_params *p)
 static void
 do_bind(const char *args)
 {
-	static char allowed[30000], forbidden[30000];
+	static char allowed[30000], forbidden[30000], kept[8200] = "-";
 	char run[64], trust[32];
 	long long connections, bytes;
 	struct ipc_params p;
 	unsigned int id;
 
-	if (sscanf(args, "%u %63s %31s %lld %lld %29999s %29999s", &id, run,
-		trust, &connections, &bytes, allowed, forbidden) != 7)
+	strlcpy(kept, "-", sizeof(kept));
+	if (sscanf(args, "%u %63s %31s %lld %lld %29999s %29999s %8199s", &id,
+		run, trust, &connections, &bytes, allowed, forbidden, kept) < 7)
 		errx(2, "bind %s", args);
 	ipc_params_init(&p, MSG_E_BIND);
 	ipc_set_int(&p, F_CELL_ID, id);
@@ -242,8 +244,26 @@ do_bind(const char *args)
 	ipc_set_str(&p, F_TRUST, trust);
 	ipc_set_str(&p, F_ALLOWED, lines(allowed));
 	ipc_set_str(&p, F_FORBIDDEN, lines(forbidden));
+	ipc_set_str(&p, F_KEPT, lines(kept));
 	ipc_set_int(&p, F_MAX_CONNECTIONS, connections);
 	ipc_set_int(&p, F_MAX_BYTES, bytes);
+	note(&p);
+}
+
+static void
+do_names_of(const char *args)
+{
+	static char hosts[30000];
+	struct ipc_params p;
+	unsigned int id;
+	char run[64];
+
+	if (sscanf(args, "%u %63s %29999s", &id, run, hosts) != 3)
+		errx(2, "names_of %s", args);
+	ipc_params_init(&p, MSG_E_NAMES);
+	ipc_set_int(&p, F_CELL_ID, id);
+	ipc_set_str(&p, F_RUN_ID, run);
+	ipc_set_str(&p, F_HOSTS, lines(hosts));
 	note(&p);
 }
 
@@ -284,8 +304,9 @@ do_line(const char *line)
 		const char *word;
 		void (*run)(const char *args);
 	} rows[] = { { "listen ", do_listen }, { "gone ", do_gone },
-		{ "names ", do_names }, { "setting ", do_setting },
-		{ "bind ", do_bind }, { "unbind ", do_unbind } };
+		{ "names ", do_names }, { "names_of ", do_names_of },
+		{ "setting ", do_setting }, { "bind ", do_bind },
+		{ "unbind ", do_unbind } };
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		size_t n = strlen(rows[i].word);

@@ -42,6 +42,9 @@ my $dns = BrowserTask::Dns->new('127.0.0.1', {
 	'zero.example' => [ ['0.0.0.0'] ],
 	'mixed.example' => [ [ PRIVATE, '::1', METADATA, PUBLIC ] ],
 	'rebind.example' => [ [PUBLIC], [PRIVATE] ],
+	'rebound.example' => [ [PUBLIC], [PRIVATE] ],
+	'flips.example' => [ [PRIVATE], [PUBLIC], [PRIVATE] ],
+	'two.example' => [ [ PRIVATE, PUBLIC ], [PRIVATE] ],
 	'chain.example' => [ { cname => [ 'a.example', 'b.example' ],
 	    to => [PUBLIC] } ],
 	'badchain.example' => [ { cname => [ 'a.example', 'metadata.example' ],
@@ -195,7 +198,66 @@ is(reached($forbidden[2], 'private.example', $port), 'reached',
 is(reached($forbidden[2], PRIVATE, $port), 'reached', 'by its network');
 is((refused('metadata.example'))[0], 2, 'but never that of metadata');
 is(reached($forbidden[1], 'loop.example', $port), 'reached', 'the loopback');
-ok($e->bind(1, 'run_c', trust => 'local'), 'a run of this machine');
+
+# What a run of this machine names.
+sub near {
+	my ($host, $rule) = @_;
+	is_deeply([ refused($host) ], [ 2, 1 ], "$host is refused");
+	like(told($host), qr/ refused class $rule$/, "$host: told");
+}
+my $unnamed = 'name the host in inputs or allowedDomains';
+ok($e->bind(1, 'run_n', trust => 'local'), 'a run that names nothing');
+near(PRIVATE, "private: $unnamed");
+near('private.example', "private: $unnamed");
+near('localhost', "loopback: $unnamed");
+near('ula.example', "unique local: $unnamed");
+is(reached($good, 'good.example', $port), 'reached', 'a public name');
+ok($e->bind(1, 'run_m', trust => 'local', allowed => '*'), '* names nothing');
+near('private.example', "private: $unnamed");
+ok($e->bind(1, 'run_l', trust => 'local', allowed => '*,private.example'),
+    'a run that names one in allowedDomains');
+is(reached($forbidden[2], 'private.example', $port), 'reached', 'that one');
+near('ula.example', "unique local: $unnamed");
+ok($e->bind(1, 'run_i', trust => 'local', names => '10.9.2055,LocalHost.,'
+	. 'metadata.example,rebound.example,flips.example,two.example,a..b'),
+    'a run whose inputs name hosts');
+is(reached($forbidden[2], PRIVATE, $port), 'reached', 'in another spelling');
+is(reached($forbidden[0], '127.0.0.1', $port), 'reached', 'the loopback');
+near('private.example', "private: $unnamed");
+near('metadata.example', 'metadata');
+is(reached($good, 'rebound.example', $port), 'reached', 'a name, public first');
+near('rebound.example', 'private: the name was public before');
+is(reached($good, 'two.example', $port), 'reached', 'a name that is both');
+near('two.example', 'private: the name was public before');
+{
+	my ($sock, $code) = $e->ask(1, 'flips.example', $port);
+	is($code, 0, 'a name, private first');
+	my $server = $forbidden[2]->accept;
+	is(reached($good, 'flips.example', $port), 'reached', 'then public');
+	is(sysread($sock, my $nothing, 1) // 0, 0,
+	    'what is open to its private address ends');
+	near('flips.example', 'private: the name was public before');
+}
+ok($e->bind(1, 'run_k', trust => 'local', names => 'private.example,'
+	. 'good.example', kept => 'good.example'), 'a run kept to a host');
+is(reached($good, 'good.example', $port), 'reached', 'that one');
+is((refused('private.example'))[0], 2, 'and no other, though it is named');
+like(told('private.example'), qr/refused not in the client's hosts$/, 'told');
+for my $unsafe (1, 22, 25, 6667, 10080) {
+	is(($e->ask(1, 'good.example', $unsafe))[1], 2, "port $unsafe");
+	like($e->expect(qr/^report 1 run_k good.example $unsafe /),
+	    qr/refused a port that is not for web pages$/, 'told');
+}
+$e->setting('localDomains', '*.example, 10.0.0.0/8');
+ok($e->bind(1, 'run_s', trust => 'local'), 'a setting names hosts');
+is(reached($forbidden[2], PRIVATE, $port), 'reached', 'by their network');
+is(reached($forbidden[1], 'loop.example', $port), 'reached', 'by name');
+ok($e->bind(1, 'run_r'), 'a run of a stranger');
+near(PRIVATE, 'private');
+$e->setting('localDomains', '');
+
+ok($e->bind(1, 'run_c', trust => 'local', names => 'localhost'),
+    'a run of this machine');
 is(reached($forbidden[1], 'localhost', $port), 'reached', 'localhost');
 my ($cut) = $e->ask(1, 'good.example', $port);
 my ($kept) = $e->ask(1, PUBLIC, $port);
@@ -236,7 +298,8 @@ SKIP: {
 	$e = BrowserTask::Egress->new(args => [ '-u', $base ]);
 	$e->setting('resolver', '127.0.0.1:' . $dns->port);
 	$e->cell(1);
-	ok($e->bind(1, 'run_o', trust => 'local'), 'a run of this machine');
+	ok($e->bind(1, 'run_o', trust => 'local', allowed => '*,0.0.0.0/0,::/0'),
+	    'a run of this machine');
 	for my $row ([ PUBLIC, $own{ +PUBLIC }->sockport ],
 	    [ '127.0.0.1', $own{'127.0.0.1'}->sockport ], [ '::1', $any ],
 	    [ '127.0.0.9', $any ], [ OTHER, $any ], [ 'good.example', $any ],

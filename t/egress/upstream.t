@@ -23,7 +23,7 @@ my $dns = BrowserTask::Dns->new('127.0.0.1', {
 	'six.example' => [ [SITE6] ],
 	'bad.example' => [ ['10.9.9.9'] ],
 	'proxy.example' => [ [PROXY] ],
-	'near.example' => [ [ PRIVATE, SITE ] ],
+	'near.example' => [ [PRIVATE] ],
 });
 my $e = BrowserTask::Egress->new(
     program => "$ENV{builddir}/egressd/egressd");
@@ -204,7 +204,8 @@ for my $row ([ socks(2, 1, ''), 'it wants another user and password' ],
 # What only runs of this machine's users may reach is reached without a proxy:
 # to a proxy elsewhere 127.0.0.1 would be itself.
 $e->cell(2);
-ok($e->bind(2, 'run_b', trust => 'local'), 'a run of a user of this machine');
+ok($e->bind(2, 'run_b', trust => 'local', names => '127.0.0.1,localhost,'
+	. 'near.example,' . PRIVATE), 'a run that names hosts of this machine');
 for my $at ('127.0.0.1', PRIVATE) {
 	my $near = site($at);
 	my $name = $at eq PRIVATE ? 'near.example' : 'localhost';
@@ -225,7 +226,7 @@ syswrite $sock, BrowserTask::Egress::request('good.example', 443);
 $server = IO::Select->new($proxy)->can_read(10) ? $proxy->accept : undef;
 is(defined $server && socks(0, 0, $granted)->($server), ' ' . SITE . ' 443',
     'but of what is public');
-is(($e->ask(2, PRIVATE, 1))[1], 5, 'one that is not there');
+is(($e->ask(2, PRIVATE, 2))[1], 5, 'one that is not there');
 like($e->expect(qr/^report 2 /), qr/ connect -$/, 'is no fault of the proxy');
 
 $e->setting('upstreamProxy', '');

@@ -8,7 +8,7 @@
  *
  * A test says what to refuse in the file PROGRAM.control beside the program, a
  * struct control that is mapped when the program starts and may be changed
- * while it runs. Within a compartment there is no such file: there the struct
+ * while it runs. It may make the disk slow, too. Within a compartment there is no such file: there the struct
  * in the program's own file counts, which a test changes between two runs.
  */
 #undef _FORTIFY_SOURCE
@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <linux/futex.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,6 +31,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 #include <unwind.h>
 
@@ -159,7 +161,7 @@ refused(enum fault kind)
 {
 	struct control *c = control;
 	uint64_t nth = __atomic_load_n(&c->nth, __ATOMIC_RELAXED);
-	static bool within;
+	static _Thread_local bool within;
 	bool due;
 
 	if (nth == 0 || c->kind != (uint32_t)kind || within)
@@ -369,9 +371,34 @@ write(int fd, const void *bytes, size_t n)
 	return write_refused(fd) ? -1 : REAL(write)(fd, bytes, n);
 }
 
+/* A call that no filter of a program with a disk forbids. */
+static void
+sync_wait(void)
+{
+	uint32_t us = control->sync_us;
+	struct timespec ts = { .tv_sec = us / 1000000,
+		.tv_nsec = (long)(us % 1000000) * 1000 };
+	uint32_t never = 0;
+	int sys = errno;
+
+	if (us != 0)
+		(void)REAL(syscall)(
+		    SYS_futex, &never, FUTEX_WAIT_PRIVATE, 0, &ts, NULL, 0);
+	errno = sys;
+}
+
+static bool
+syncs(int fd)
+{
+	return control->sync_us != 0 &&
+	    (REAL(fcntl)(fd, F_GETFL, 0) & O_DSYNC) != 0;
+}
+
 ssize_t
 pwrite(int fd, const void *bytes, size_t n, off_t offset)
 {
+	if (syncs(fd))
+		sync_wait();
 	return write_refused(fd) ? -1 : REAL(pwrite)(fd, bytes, n, offset);
 }
 
@@ -390,18 +417,21 @@ pwritev(int fd, const struct iovec *v, int n, off_t offset)
 int
 fsync(int fd)
 {
+	sync_wait();
 	return refused(FAULT_sync) ? -1 : REAL(fsync)(fd);
 }
 
 int
 fdatasync(int fd)
 {
+	sync_wait();
 	return refused(FAULT_sync) ? -1 : REAL(fdatasync)(fd);
 }
 
 int
 msync(void *at, size_t n, int flags)
 {
+	sync_wait();
 	return refused(FAULT_sync) ? -1 : REAL(msync)(at, n, flags);
 }
 

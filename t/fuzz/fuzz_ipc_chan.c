@@ -78,7 +78,8 @@ on_closed(struct chan *c, const char *reason, void *ctx)
 	note(r, reason, strlen(reason));
 }
 
-static const struct chan_ops ops = { on_msg, on_refused, on_closed, NULL };
+static const struct chan_ops ops = { on_msg, on_refused, on_closed, NULL,
+	NULL };
 
 /* Until nothing moves any more. */
 static void

@@ -39,12 +39,12 @@ on_line(void *ctx, const uint8_t *line, size_t len)
 }
 
 static void
-on_long(void *ctx)
+on_long(void *ctx, const struct lines_cut *cut)
 {
 	struct run *r = ctx;
 
 	r->expected++;
-	method_long_line(&r->adapter);
+	method_long_line(&r->adapter, cut);
 }
 
 static void

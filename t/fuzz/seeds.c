@@ -130,7 +130,7 @@ launch_seeds(void)
 	for (int type = 1; type < LAUNCH__MAX; type++)
 		for (int link = 0; link < LAUNCH_LINK__MAX; link++) {
 			uint8_t head[2] = { (uint8_t)link,
-				(uint8_t)launch_fd_count(
+				(uint8_t)launch_type_fds(
 				    (enum launch_type)type) };
 			struct launch_msg m;
 

@@ -1,6 +1,7 @@
 /*
- * bare: the installed headless shell with its own sandbox off, in place of one
- * that cannot have it, for the test that no page is loaded then.
+ * bare: the installed headless shell with its own sandbox off, or that of its
+ * GPU process only, in place of one that cannot have it, for the test that no
+ * page is loaded then.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -10,7 +11,7 @@
 int
 main(int argc, char **argv)
 {
-	static char off[] = "--no-sandbox";
+	static char off[] = BARE_OFF;
 	char **args = calloc((size_t)argc + 2, sizeof(*args));
 
 	if (args == NULL)

@@ -21,8 +21,8 @@
  *   kept RUN | adopt_end COUNT | restart
  *
  * What it is offered at its start it has killed before it serves; with
- * FAKESUP_ASKS in the environment the client decides. While the file is there
- * that FAKESUP_ENDS names it ends at once.
+ * BROWSERTASK_TEST_ASKS in the environment the client decides. While the file is there
+ * that BROWSERTASK_TEST_ENDS names it ends at once.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -326,6 +326,16 @@ tell_kept(const struct launch_kept *k)
 	}
 }
 
+/* It is alive, whatever it is told to do. */
+static void
+answer(void)
+{
+	struct launch_msg m;
+
+	launch_msg_init(&m, LAUNCH_PONG, 0);
+	send_msg(&m);
+}
+
 static void
 from_launcher(void)
 {
@@ -337,6 +347,9 @@ from_launcher(void)
 		exit(4);
 	id = m.cell_id;
 	switch (m.type) {
+	case LAUNCH_PING:
+		answer();
+		break;
 	case LAUNCH_READY:
 		cell_add(id, fds);
 		fprintf(out, "ready %u %u\n", id, m.u.ready.browser);
@@ -457,6 +470,8 @@ refuse_all(void)
 	while (!all || living > 0) {
 		if (launch_recv(FD_LAUNCH, LAUNCH_TO_SUPERVISORD, &m, fds) != 0)
 			exit(4);
+		if (m.type == LAUNCH_PING)
+			answer();
 		for (int i = 0; i < LAUNCH_MAX_FDS; i++)
 			fd_close(&fds[i]);
 		if (m.type == LAUNCH_ADOPT) {
@@ -466,6 +481,41 @@ refuse_all(void)
 		}
 		all = all || m.type == LAUNCH_ADOPT_END;
 		living -= m.type == LAUNCH_REAPED;
+	}
+}
+
+/* Whether the test is told nothing of the next message; false: none came. */
+static bool
+is_next_untold(void)
+{
+	struct launch_msg m;
+
+	if (recv(FD_LAUNCH, &m, sizeof(m), MSG_PEEK) != (ssize_t)sizeof(m))
+		return false;
+	return m.type == LAUNCH_PING || m.type == LAUNCH_PROTECTION ||
+	    m.type == LAUNCH_SETTING || m.type == LAUNCH_USAGE ||
+	    m.type == LAUNCH_EGRESS || m.type == LAUNCH_EGRESS_DOWN;
+}
+
+/*
+ * Waits for a connection of the test, and answers the launcher meanwhile; what
+ * is to be told stays for the test to see.
+ */
+static void
+await_test(void)
+{
+	struct pollfd p[2] = { { FD_ADMIN, POLLIN, 0 },
+		{ FD_LAUNCH, POLLIN, 0 } };
+	nfds_t n = 2;
+
+	for (;;) {
+		poll(p, n, -1);
+		if (p[0].revents != 0)
+			return;
+		if (is_next_untold())
+			from_launcher();
+		else
+			n = 1;
 	}
 }
 
@@ -482,21 +532,19 @@ main(int argc, char **argv)
 		if (strcmp(argv[i], "-o") == 0 &&
 		    strcmp(argv[i + 1], "debug=yes") == 0)
 			return 9;
-	if (getenv("FAKESUP_ENDS") != NULL &&
-	    access(getenv("FAKESUP_ENDS"), F_OK) == 0)
+	if (getenv("BROWSERTASK_TEST_ENDS") != NULL &&
+	    access(getenv("BROWSERTASK_TEST_ENDS"), F_OK) == 0)
 		return 1;
 	if (fcntl(FD_NEXT, F_GETFD) != -1)
 		fatal("descriptor %d is open", FD_NEXT);
 	if (listen(FD_ADMIN, 8) == -1 || listen(FD_CLIENT, 8) == -1)
 		fatal("listen: %s", strerror(errno));
-	if (getenv("FAKESUP_ASKS") == NULL)
+	if (getenv("BROWSERTASK_TEST_ASKS") == NULL)
 		refuse_all();
 	launch_msg_init(&m, LAUNCH_SERVING, 0);
 	send_msg(&m);
 	for (;;) {
-		struct pollfd p = { FD_ADMIN, POLLIN, 0 };
-
-		poll(&p, 1, -1);
+		await_test();
 		fd = accept(FD_ADMIN, NULL, NULL);
 		if (fd == -1)
 			continue;

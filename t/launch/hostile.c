@@ -67,6 +67,8 @@ mount_is_odd(const struct mntent *m)
 	if (hasmntopt(m, "nosuid") == NULL ||
 	    (!device && hasmntopt(m, "nodev") == NULL))
 		return true;
+	if (hasmntopt(m, "ro") == NULL && hasmntopt(m, "noexec") == NULL)
+		return true;
 	return hasmntopt(m, "ro") == NULL && !profile &&
 	    strcmp(m->mnt_type, "tmpfs") != 0 &&
 	    strcmp(m->mnt_type, "proc") != 0;

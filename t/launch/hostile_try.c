@@ -60,8 +60,12 @@ try_read(const char *path, const char *b)
 {
 	char byte;
 	int fd = open(path, O_RDONLY | O_NONBLOCK);
+	ssize_t n = fd == -1 ? -1 : read(fd, &byte, 1);
+	int result = n == 0 ? ENODATA : done(n);
 
-	return fd == -1 ? errno : done(read(fd, &byte, 1));
+	if (fd != -1)
+		close(fd);
+	return result;
 }
 
 static int
@@ -431,6 +435,20 @@ try_vsock(const char *cid, const char *port)
 	return 0;
 }
 
+/* A level, and the number of an option. */
+static int
+try_sockopt(const char *level, const char *name)
+{
+	int family = number(level) == SOL_IPV6 ? AF_INET6 : AF_INET;
+	int fd = socket(family, SOCK_DGRAM, 0);
+	char text[256];
+	socklen_t len = sizeof(text);
+
+	return fd == -1
+	    ? errno
+	    : done(getsockopt(fd, number(level), number(name), text, &len));
+}
+
 static int
 try_syscall(const char *nr, const char *b)
 {
@@ -479,6 +497,7 @@ static const struct {
 	{ "seize", try_seize },
 	{ "setns", try_setns },
 	{ "setuid", try_setuid_program },
+	{ "sockopt", try_sockopt },
 	{ "stat", try_stat },
 	{ "syscall", try_syscall },
 	{ "tcp", try_tcp },

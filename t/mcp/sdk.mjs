@@ -38,8 +38,11 @@ function call(client, name, args, options = {}) {
 }
 
 // The JSON text of an answer, which has to say what the structure says.
+// The data of an artifact's chunk is a text of its own.
 function answer(result, name) {
 	const text = JSON.parse(result.content[0].text);
+	if (result.content[1]?.type === 'text')
+		text.data = result.content[1].text;
 	if (!result.isError)
 		is(text, result.structuredContent, `${name}: text is structure`);
 	return text;

@@ -340,7 +340,7 @@ sub test_lost {
 		chmod 0666, $crash;
 	};
 	$put->('');
-	$i->{env} = { CRASH_AT => $crash };
+	$i->{env} = { BROWSERTASK_TEST_CRASH => $crash };
 	$i->start;
 	my $c = client($i);
 	my $submit = sub {
@@ -403,6 +403,7 @@ sub test_settled {
 		safe => $submit->('scripted', 'item forget hold1 item'),
 		fragile => $submit->('fragile', 'step:s forget hold'),
 		silent => $submit->('scripted', 'item mute1 item'),
+		acted => $submit->('scripted', 'item act item forget hold'),
 		whole => $submit->('fragile',
 		    'step:look done:look warn art step:click hold'),
 	);
@@ -410,6 +411,7 @@ sub test_settled {
 
 	done($c, $run{safe}, 1);
 	done($c, $run{silent}, 1);
+	done($c, $run{acted}, 2);
 	event($c, $run{fragile}, 120, sub { $_[0]{type} eq 'step_started' });
 	event($c, $run{whole}, 120,
 	    sub { ($_[0]{data}{step} // '') eq 'click' });
@@ -418,6 +420,11 @@ sub test_settled {
 	is("$r->{status} $r->{attempt}", 'succeeded 2',
 	    'a restart-safe run whose worker lost something begins again');
 	is($r->{result}{summary}{succeeded}, 2, 'behind its journal');
+	$r = ended($c, $run{acted}, 120);
+	is("$r->{status} $r->{attempt}", 'failed 1',
+	    'a restart-safe run that changed something does not');
+	error_is($r->{error}, 'EXECUTION_ERROR', 'OUTCOME_UNKNOWN',
+	    'its error says that something may have happened');
 	$r = ended($c, $run{fragile}, 120);
 	error_is($r->{error}, 'EXECUTION_ERROR', 'SUPERVISOR_RESTART',
 	    'another one fails');

@@ -294,7 +294,7 @@ sub order {
 	for (split /\n/, $trace // '') {
 		$n++;
 		$filter //= $n
-		    if /seccomp\(SECCOMP_SET_MODE_FILTER, 0, \{len=.* = 0$/;
+		    if /seccomp\(SECCOMP_SET_MODE_FILTER, [^{]*, \{len=.* = 0$/;
 		# The dynamic linker has no other descriptors either.
 		$first //= $n if /^(?:read|recvmsg|recvfrom|readv)\([346],/
 		    && !/"\\177ELF/;

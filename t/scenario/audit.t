@@ -130,8 +130,12 @@ subtest 'sessions' => sub {
 		startUrl => $site->url('/try/login'),
 		credentials => { username => 'ada', password => 'canary-ada' } });
 	is($r->{status}, 'succeeded', 'a session') or diag explain $r;
+	$c->call('session.share', { sessionId => $r->{sessionId} });
+	my ($row) = told('session.share', 1);
+	is("$row->{actor} $row->{detail}", "$me $r->{sessionId}, shared",
+		'shared');
 	$c->call('session.close', { sessionId => $r->{sessionId} });
-	my ($row) = told('session.close', 1);
+	($row) = told('session.close', 1);
 	is("$row->{actor} $row->{detail}", "$me $r->{sessionId}",
 	    'with who closed which');
 	ok(!grep({ ($_->{detail} // '') =~ /canary|\Q$page\E/ } rows()),
@@ -326,7 +330,7 @@ subtest 'old rows' => sub {
 # their own tests are.
 subtest 'every action' => sub {
 	my %elsewhere = map { $_ => 1 }
-	    qw(secret.use protection.waive store.check store.backup
+	    qw(secret.use secret.refuse protection.waive store.check store.backup
 	    service.restart);
 	open(my $fh, '<', "$top/model/audit_actions.def") or die "actions: $!";
 	my @all = do { local $/; <$fh> } =~ /^ACTION\(\w+, "([\w.]+)"/mg;

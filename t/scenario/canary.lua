@@ -99,7 +99,7 @@ function template.run(ctx)
 	ctx:item { index = 1, key = said.info.url, ok = true,
 		record = { url = said.info.url, text = said.text,
 			success = true }, parts = { [0] = said.html } }
-	ctx:phase("waiting_user")
+	ctx:phase("retrying")
 	if ctx.inputs.how == "fail" then
 		error({ code = "STEP_EXECUTION_FAILED",
 			message = said.info.url .. " said: " .. said.text }, 0)

@@ -33,6 +33,13 @@ page('b', ' the lamp ', 5, [ 'PRICE', "Ten\n   crowns" ],
 	[ 'Size', 'Large' ], [ 'Colour', '红色的灯' ],
 	[ 'Fourth', 'is not looked at: b' ]);
 page('c', 'The lantern', 3, [ 'Price', 'Ten crowns' ], [ 'Size', 'Small' ]);
+for ([ 10, 'one', 1 ], [ 99, 'two', 2 ]) {
+	my ($price, $end, $weight) = @$_;
+	page("offer-$price", 'An offer', 1, (map { [ "Part $_", 'agrees' ] }
+		1 .. 3), [ 'Price', "EUR $price" ], [ 'Long', '1' x 200
+		. " ends with $end</p><table><tr><td>Weight<td>$weight kg"
+		. '</table><p>' ]);
+}
 my $site = BrowserTask::Scenario::Site->new(directory => $dir);
 my $i = BrowserTask::Harness->new->start;
 my $c = client($i);
@@ -63,7 +70,8 @@ subtest 'three pages' => sub {
 	is_deeply([ map { $_->{url} } @snap ],
 		[ map { $site->url($_) } qw(/a /b /c) ], 'in order');
 	is_deeply([ map { $_->{field} } @{ $r->{result}{diffs} } ],
-		[ qw(title elementCount topSections) ], 'one of each field');
+		[ qw(title elementCount topSections content) ],
+		'one of each field');
 	ok(!$diff{title}{same}, 'titles differ');
 	ok(!$diff{elementCount}{same}, 'so do the numbers of elements');
 	is($m - $n, 2, 'by two links');
@@ -76,8 +84,30 @@ subtest 'three pages' => sub {
 		'Colour: 红色的灯' ], 'three of them');
 	my $row = artifact_of($r, 'extraction');
 	my $all = $json->decode(artifact($c, $row->{artifact_id}));
-	is(scalar @{ $all->[0]{content}{sections} }, 4,
-		'the artifact has all');
+	is(scalar @{ $all->[0]{content}{sections} }, 5,
+		'the artifact has all, the links behind them too');
+};
+
+subtest 'what differs anywhere is told' => sub {
+	my ($r, %diff) = compare([ '/offer-10', '/offer-99' ]);
+
+	ok($diff{topSections}{same}, 'the first three sections agree');
+	is_deeply([ @{ $diff{topSections} }{qw(compared total)} ],
+		[ [ 3, 3 ], [ 6, 6 ] ], 'which are three of six');
+	ok(!$diff{content}{same}, 'but not the whole text');
+	ok($diff{content}{complete}, 'which was read to its end');
+	is_deeply($diff{content}{values}[0][0], 'EUR 10', 'the price of one')
+	    or diag explain $diff{content};
+	is_deeply($diff{content}{values}[1][0], 'EUR 99', 'and of the other');
+	like($diff{content}{values}[0][1], qr/^\.\.\.1* ends with one$/,
+		'a long line from where it differs');
+	like($diff{content}{values}[1][2], qr/Weight\s+2 kg/,
+		'a row of a table');
+	is_deeply($diff{content}{differing}, [ 3, 3 ], 'three lines each');
+
+	($r, %diff) = compare([ '/offer-10', '/offer-99' ], extract => {
+		maxContentLength => 60 });
+	ok(!$diff{content}{complete}, 'what is not read to its end is told');
 };
 
 subtest 'what counts' => sub {

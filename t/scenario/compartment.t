@@ -173,7 +173,10 @@ sub test_files {
 	    '/etc/hostname', '/etc/machine-id', '/etc/environment',
 	    '/proc/self/root/etc/passwd', '/dev/mem', '/dev/kmsg', '/dev/tty',
 	    '/dev/ptmx', '/dev/fuse', '/dev/kvm', '/dev/vda', '/dev/sda',
-	    '/proc/kcore', '/proc/kpageflags', "$build/config.status";
+	    '/proc/kcore', '/proc/kpageflags', "$build/config.status",
+	    map { "/proc/$_" } qw(config.gz interrupts iomem ioports kallsyms
+	    key-users keys modules);
+	fails($t, "try list $_") for qw(/usr/local/bin /usr/local/share/man);
 	fails($t, "try create $_")
 	    for qw(/x /dev/x /etc/x /usr/x /usr/bin/x /var/x /var/cache/x
 	    /proc/x /usr/local/x /var/cache/fontconfig/x);
@@ -248,12 +251,16 @@ sub test_sockets {
 	    '/run/systemd/private', '/var/run/docker.sock';
 	fails($t, "try $_") for qw(raw packet);
 	fails($t, "try vsock $_ 1") for 0 .. 2;
-	# Of netlink, routes alone: packet filters, IPsec and their like are open
+	# Of netlink, devices alone: routes, packet filters, IPsec and their like are open
 	# to who is root in a namespace of its own, and that is anybody.
 	for my $as (qw(try ns)) {
 		is(outcome($t, 1, "$as netlink $_"), 'EACCES',
-		    "$as netlink $_: EACCES") for 1 .. 14, 16 .. 31;
-		works($t, "$as netlink 0");
+		    "$as netlink $_: EACCES") for 0 .. 14, 16 .. 31;
+		# The older door to packet filters.
+		is(outcome($t, 1, "$as sockopt $_"), 'EACCES',
+		    "$as sockopt $_: EACCES")
+		    for '0 64', '0 65', '0 1000', '41 64', '41 69', '41 130';
+		works($t, "$as sockopt 0 1");
 		is(outcome($t, 1, "$as pair $_ 5"), 'EACCES',
 		    "$as pair $_: EACCES") for 2, 10, 16, 17, 30, 31, 40, 44;
 	}

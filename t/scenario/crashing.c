@@ -1,5 +1,5 @@
 /*
- * The crash points of supervisord/supervisord-test. $CRASH_AT is NAME:COUNT: at
+ * The crash points of supervisord/supervisord-test. $BROWSERTASK_TEST_CRASH is NAME:COUNT: at
  * the COUNT-th time that it passes this point it ends by SIGKILL, and so does
  * every one that is started after it. Or it is the name of a file that holds
  * this, of which it is taken out before the end, so that it happens once; a test
@@ -51,7 +51,8 @@ plan_read(const char *text)
 		    strncmp(names[i], text, (size_t)(colon - text)) == 0)
 			plan.point = (enum crash_point)i;
 	if (plan.point == CRASH__MAX)
-		fatal("CRASH_AT: \"%s\": there is no such point", text);
+		fatal("BROWSERTASK_TEST_CRASH: \"%s\": there is no such point",
+		    text);
 	plan.count = strtoul(colon + 1, &end, 10);
 	plan.sig = strcmp(end, ":stop") == 0 ? SIGSTOP : SIGKILL;
 }
@@ -60,7 +61,7 @@ static void
 plan_look(void)
 {
 	static bool begun;
-	const char *at = getenv("CRASH_AT");
+	const char *at = getenv("BROWSERTASK_TEST_CRASH");
 	char text[PLAN_BYTES] = "";
 
 	/* Once: it can open no such file later. */
@@ -88,7 +89,7 @@ plan_shift(void)
 	len = strlen(rest);
 	if (n == -1 || pwrite(plan.fd, rest, len, 0) != (ssize_t)len ||
 	    ftruncate(plan.fd, (off_t)len) == -1)
-		fatal("CRASH_AT: its file cannot be written");
+		fatal("BROWSERTASK_TEST_CRASH: its file cannot be written");
 }
 
 void

@@ -324,11 +324,15 @@ like +(ctl('template', 'show', 'batch_extract_pages'))[1], qr/^urls /m,
     'template show';
 {
 	my $c = BrowserTask::Client->new($i->client_sock);
-	my @asked = map { $c->send('template.check', { data => [$_] }) } 1 .. 3;
+	my @asked = map { $c->send('template.check', { data => [$_] }) } 1 .. 12;
 	my @got = map { $c->answer($_) } @asked;
-	is_deeply [ map { exists $_->{ok} ? 'checked' : $_->{details}{cause} }
-		@got ], [qw(checked checked QUEUE_FULL)], 'two at once';
-	ok $got[2]{retryable}, '... a third may come back';
+	my @full = grep { !exists $_->{ok} } @got;
+	# One may be over before the third comes, but not all that follow.
+	is_deeply [ map { exists $_->{ok} } @got[ 0, 1 ] ], [ 1, 1 ],
+	    'two at once';
+	ok @full > 0, '... but not ' . @got;
+	is_deeply [ grep { $_->{details}{cause} ne 'QUEUE_FULL' ||
+		!$_->{retryable} } @full ], [], '... a third may come back';
 	ok exists $c->call('template.check', { data => [4] })->{ok},
 	    '... and is taken then';
 	$c->send('template.check', { data => [5] });

@@ -246,15 +246,17 @@ subtest 'secrets' => sub {
 	my @dir = ('--dir', $i->dir . '/secrets');
 	my $add = sub {
 		my $dir = $dir[1];
-		return qx(echo x | $build/ctl/browsertaskctl secret add pin --dir $dir 2>&1);
+		return qx(echo x | $build/ctl/browsertaskctl secret add pin @_ --dir $dir 2>&1);
 	};
 	is(join('|', ctl('secret', 'list', @dir)), "0||no secrets\n", 'none');
-	is($add->(), qq(stored; inputs name it {"secretRef":"pin"}\n), 'new');
+	like($add->(), qr/^browsertaskctl: secret add: say which hosts .*--for-host/,
+	    'without hosts');
+	is($add->('--for-host', 'a.example'), qq(stored; inputs name it {"secretRef":"pin"}\n), 'new');
 	is($add->(), qq(replaced; inputs name it {"secretRef":"pin"}\n), 'anew');
 	SKIP: {
 		skip 'they are of another user', 2 if $i->{drop};
 		my (undef, $out) = ctl('secret', 'list', @dir);
-		like($out, qr/^NAME  FOR +STORED +NOTE\npin   everybody  2/,
+		like($out, qr/^NAME  FOR +HOSTS +STORED +NOTE\npin   everybody  a.example  2/,
 		    'list');
 		(undef, $out) = ctl('secret', 'list', @dir, '--json');
 		like($out, qr/^\[\n  \{\n    "name": "pin",\n/, '... as JSON');

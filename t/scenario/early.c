@@ -2,38 +2,44 @@
  * supervisord as it must not be: it tells whoever waits for a write before the
  * write is committed. For the test of the test (points.t): its crashes lose
  * what was told, and that must be found. Linked with --wrap in place of
- * store_commit().
+ * store_commit_start().
  */
 #include <stdlib.h>
 
 #include "common/crashpoint.h"
 #include "storage/store_impl.h"
 
-enum store_err __wrap_store_commit(struct store *s, int64_t now_ms);
+void __wrap_store_commit_start(struct store *s, int64_t now_ms);
 
-enum store_err
-__wrap_store_commit(struct store *s, int64_t now_ms)
+void
+__wrap_store_commit_start(struct store *s, int64_t now_ms)
 {
 	struct store_txn txn = { .store = s, .writable = true };
 	struct store_ops ops;
+	struct file_sync *f;
 	struct store_op *op;
 
 	if (TAILQ_EMPTY(&s->ops))
-		return STORE_OK;
+		return;
 	TAILQ_INIT(&ops);
 	TAILQ_CONCAT(&ops, &s->ops, link);
 	s->deferred = 0;
 	s->hurried = s->space_known = false;
-	s->committing = true;
-	spools_sync(s);
+	while ((f = TAILQ_FIRST(&s->files)) != NULL) {
+		file_sync_cancel(s, f);
+		if (f->begin != NULL)
+			f->begin(f);
+		f->over(f, f->wait(f));
+	}
 	s->index.count = 0;
 	if (mdb_txn_begin(s->env, NULL, 0, &txn.mdb) != 0)
-		return STORE_BROKEN;
+		abort();
+	s->filling = true;
 	TAILQ_FOREACH(op, &ops, link)
 		op->result = op->fn(&txn, op->arg);
 	run_index_flush(&txn);
 	audit_flush(&txn);
-	s->committing = false;
+	s->filling = false;
 	while ((op = TAILQ_FIRST(&ops)) != NULL) {
 		TAILQ_REMOVE(&ops, op, link);
 		if (op->done != NULL)
@@ -41,5 +47,6 @@ __wrap_store_commit(struct store *s, int64_t now_ms)
 		free(op);
 	}
 	CRASH_POINT(commit_told);
-	return mdb_txn_commit(txn.mdb) == 0 ? STORE_OK : STORE_BROKEN;
+	if (mdb_txn_commit(txn.mdb) != 0)
+		abort();
 }

@@ -6,6 +6,8 @@
 # address that is allowed: what does not arrive there proves nothing.
 use strict;
 use warnings;
+use File::Temp qw(tempdir);
+use POSIX ();
 use Test::More;
 
 # What is public, here; the first is of the pages, the second is aimed at.
@@ -274,6 +276,7 @@ my $dns = BrowserTask::Dns->new('127.0.0.1', {
 	'mapped.test' => [ [ '::ffff:10.0.0.1' ] ],
 	'both.test' => [ [ '10.0.0.1', 'fd00::1' ] ],
 	(map { ("h$_.test" => [ [ $public[1] ] ]) } 1 .. 10),
+	'rebound.test' => [ [ $public[0] ], [ '10.0.0.1' ] ],
 	'rebind.test' => [ [ $public[0] ], [ '10.0.0.1' ] ],
 });
 my $mode = $> == 0 ? 'system' : 'user';
@@ -362,6 +365,78 @@ subtest 'ways out' => sub {
 		? 'arrived' : '-', $forbidden{$_} ? 'ARRIVED' : '-') for @ways;
 	cmp_ok(scalar @came, '>=', 25, scalar(@came)
 		. ' of them arrive where they may');
+};
+
+# What Chromium by itself sends, without a service around it.
+sub bare {
+	my ($url) = @_;
+	my ($program) = grep { -x } map { "/usr/bin/$_" }
+	    qw(chromium-headless-shell chromium);
+	my $profile = tempdir(CLEANUP => 1);
+	my $pid = fork // die "fork: $!\n";
+
+	if ($pid == 0) {
+		open STDOUT, '>', '/dev/null';
+		open STDERR, '>', '/dev/null';
+		exec $program, '--headless', '--no-sandbox', '--disable-gpu',
+		    "--user-data-dir=$profile", '--timeout=8000', '--dump-dom',
+		    $url;
+		POSIX::_exit(127);
+	}
+	my $gone = eval { wait_until(60, sub { waitpid($pid, 1) == $pid }) };
+	kill 'KILL', $pid if !$gone;
+	waitpid $pid, 0 if !$gone;
+	return $trap->taken;
+}
+
+# A local run: what a page of the internet may not do in a browser it may not
+# do here, though the same run may reach what its inputs name.
+subtest 'default runs' => sub {
+	my $control = bare("http://$public[0]:$A/all?$public[1]:$A");
+	my $came = grep { $control->{allowed}{"/hit/$_"} } @ways;
+	cmp_ok($came, '>=', 15, "$came ways arrive from a bare Chromium");
+	$control = bare("http://$public[0]:$A/all?10.0.0.1:$F");
+	figure('%d requests of a public page reach a private address from a bare'
+	    . ' Chromium', scalar @{ $control->{forbidden} });
+	local $c = BrowserTask::Client->new($i->client_sock);
+	is($c->{hello}{trust}, 'local', 'a client of this machine');
+	for my $to ("10.0.0.1:$F", "127.0.0.1:$F", "localhost:$F", "[::1]:$F",
+	    "[fd00::1]:$F", "internal.test:$F") {
+		my $r = run([ ways_urls($to) ]);
+		nothing_arrived($trap->taken, "nothing arrives at $to");
+		my ($one) = grep { $_->{port} == $F } @{ $r->{refusals} };
+		like($one->{rule}, qr/^class [a-z ]+: name the host in inputs or /,
+			'a refusal says how to permit it');
+	}
+	my ($named, $near) = map { "http://$_:$A/plain" } '10.0.0.1',
+	    'internal.test';
+	my %items = told(run([ $named, "http://localhost:$A/plain" ]));
+	is($items{$named}{title}, 'plain', 'a private address that inputs name');
+	is($items{"http://localhost:$A/plain"}{title}, 'plain', 'and localhost');
+	my $leave = "http://$public[0]:$A/answer/redirect?";
+	%items = told(run([ $leave . "internal.test:$A" ]));
+	my $error = $items{ $leave . "internal.test:$A" }{error};
+	is($error->{errorCode}, 'TRUST_LEVEL_NOT_ALLOWED', 'a redirect there')
+	    or diag explain \%items;
+	like($error->{message}, qr/name the host in inputs or allowedDomains/,
+		'says how');
+	%items = told(run([ $leave . "internal.test:$A" ], {
+		    allowedDomains => [ '*', 'internal.test' ] }));
+	is($items{ $leave . "internal.test:$A" }{title}, 'hit',
+		'named in allowedDomains it is reached');
+	nothing_arrived($trap->taken, 'nothing else');
+	run([ "http://rebound.test:$A/rebind" ]);
+	nothing_arrived($trap->taken, 'a name of the inputs, public first');
+	%items = told(run([ $named, "http://ok.test:$A/plain" ],
+	    { publicOnly => JSON::PP::true }));
+	is($items{$named}{error}{errorCode}, 'TRUST_LEVEL_NOT_ALLOWED',
+		'publicOnly: no private address');
+	is($items{"http://ok.test:$A/plain"}{title}, 'plain', 'the others');
+	%items = told(run([ $named, "http://ok.test:$A/plain" ],
+	    { clientDomains => [ '10.0.0.0/8' ], allowedDomains => [ '*' ] }));
+	is($items{$named}{title}, 'plain', 'clientDomains: what is there');
+	is($items{"http://ok.test:$A/plain"}{error}{cause}, 'POLICY_DENIED',
+		'nothing else');
 };
 
 subtest 'spellings' => sub {

@@ -445,7 +445,7 @@ sub test_threshold {
 	my $r = batch($c, [ 'http://127.0.0.1:1/' ], { mode => 'sync' });
 
 	fault_is($r->{error}, 'STEP_EXECUTION_FAILED', 'BELOW_THRESHOLD',
-		qr/^0 of 1 items succeeded, too few$/, 'threshold');
+		qr/^0 of 1 items succeeded, too few/, 'threshold');
 	$r = get($c, $r->{runId}, 'output');
 	my ($step) = @{ $r->{output}{steps} };
 	is($step->{error_code}, 'BELOW_THRESHOLD', 'the step has failed');

@@ -34,7 +34,8 @@ my $no_artifact = 'art_01ARZ3NDEKTSV4RRFFQ69G5FAV';
 
 # One of each, none of which does anything. Every field is there.
 my %call = (
-	'hello' => { proto => 1, client => 'cut', trust => 'remote' },
+	'hello' => { proto => 1, client => 'cut', trust => 'remote',
+		label => 'cut' },
 	'template.list' => { templateId => 'nowhere' },
 	'template.check' => { data => 'text, not bytes' },
 	'run.submit' => { templateId => 'nowhere', templateVersion => 'v1',
@@ -58,6 +59,8 @@ my %call = (
 	'session.list' => { limit => 1, uid => $>, cursor => 'x' },
 	'session.close' => { sessionId => 'sess_01ARZ3NDEKTSV4RRFFQ69G5FAV',
 		force => JSON::PP::true },
+	'session.share' => { sessionId => 'sess_01ARZ3NDEKTSV4RRFFQ69G5FAV',
+		shared => JSON::PP::false },
 	'profile.get' => {},
 	'audit.list' => { since => 1, until => 2, actor => 'service',
 		action => 'run.end', runId => $no_run, cursor => 'x',

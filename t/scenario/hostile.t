@@ -1,6 +1,7 @@
 #!/usr/bin/perl
 # Slow and hostile peers, all at the same time and for a while: a hundred clients
-# that never read, garbage, connections without end, users that nobody let in;
+# that never read, garbage, connections without end, users that nobody let in, and a
+# user whose requests are legal and expensive;
 # in the first half each slot has a run that does not go on, besides. The
 # others are answered as before, no process takes more memory than the limits on
 # clients say, runs go on; and those that are not let in are turned away before a
@@ -20,17 +21,22 @@ use Time::HiRes qw(time);
 # The 99th of others takes twice as long at most; a shared machine gets five
 # times that, and what is so little that a ratio says nothing.
 use constant { DEAF => 100, SLOWER => 5, FLOOR_S => 0.02,
-	STRANGER => 65533, SLOTS => 5, STUCK_S => 30, REFUSED => 20, CLIENTS => 600 };
+	STRANGER => 65533, SPENDER => 65501, SPENDERS => 30, SHARE => 16 << 20,
+	SLOTS => 5, STUCK_S => 30, REFUSED => 20, CLIENTS => 600 };
 # All clients may leave 64 MiB unread together, one frame of 8 MiB may be in the
-# making, and each connection has its buffers. No other process hears of them.
-use constant { GROWN_KIB => (64 << 10) + (8 << 10) + CLIENTS * 16,
+# making, and each connection has its buffers; a user has requests in the making
+# and inputs besides. No other process hears of them.
+use constant { GROWN_KIB => (64 << 10) + (8 << 10) + CLIENTS * 16
+	    + 2 * (SHARE >> 10),
 	OTHERS_KIB => 2 << 10 };
 
 my $seed = seeded();
 my $seconds = sized('seconds of attacks', 10, 600);
 my $i = BrowserTask::Harness->new(scripted => 1, settings => [
 	'silentMs=600000', 'pingMs=200', 'maxConcurrentRuns=' . SLOTS,
-	'maxClients=' . CLIENTS, 'maxClientsPerUid=' . CLIENTS ])->start;
+	'maxClients=' . CLIENTS, 'maxClientsPerUid=' . CLIENTS, 'shareRuns=yes',
+	'maxRequestBytesPerUid=' . SHARE, 'maxInputBytesPerUid=' . SHARE,
+	$> == 0 ? 'clientGroup=65534' : () ])->start;
 my $c = client($i);
 my $calm = BrowserTask::Harness->new(scripted => 1)->start;
 my $other = client($calm);
@@ -141,6 +147,43 @@ sub flood {
 		select undef, undef, undef, 0.001;
 	}
 	return "$n connections without a word";
+}
+
+# One user's requests that are legal and expensive: lists, all templates, polls,
+# large inputs of runs that are canceled, and frames that stop before their end.
+sub spend {
+	my ($end) = @_;
+	my $large = frame('run.submit', templateId => 'scripted',
+		inputs => { do => ['item'], note => 'x' x (1 << 20) },
+		options => { mode => 'async' });
+	my @asks = (frame('run.list', limit => 1000) x 20,
+		frame('run.list', limit => 1, offset => 1000) x 50,
+		frame('template.list') x 5, frame('run.events',
+		runId => $stuck[0], afterSeq => 1000, timeoutMs => 60000) x 100,
+		$large, substr $large, 0, 1 << 20);
+	my ($n, @in) = (0);
+
+	while (time < $end) {
+		for my $k (0 .. SPENDERS - 1) {
+			if (!$in[$k]) {
+				$in[$k] = eval { client_of($i, SPENDER) } or next;
+				$in[$k]{sock}->blocking(0);
+			}
+			my $s = $in[$k]{sock};
+			my $ask = $asks[$k % @asks];
+			my $left = \$in[$k]{left};
+			$$left = $ask if !length($$left // '');
+			my $got = syswrite $s, $$left;
+			substr $$left, 0, $got // 0, '';
+			$n++ if $got;
+			1 while sysread $s, my $answer, 1 << 20;
+			# Refused, or an end that never came: anew.
+			undef $in[$k] if (!defined $got && !$!{EAGAIN})
+			    || ($k % @asks == $#asks && !length $$left);
+		}
+		select undef, undef, undef, 0.002;
+	}
+	return "$n expensive requests";
 }
 
 # Someone whom the socket's file lets through, but nobody has let in.
@@ -289,6 +332,14 @@ stick(0);
 my $loud = ask_until($end, 0);
 my @said = map { my $fh = $_->{from}; waitpid $_->{pid}, 0;
 	join '', <$fh> } @attacks;
+my $spent;
+if ($> == 0) {
+	my $spender = attack(spend => \&spend);
+	$spent = ask_until(time + $seconds, 0);
+	waitpid $spender->{pid}, 0;
+	my $fh = $spender->{from};
+	unshift @said, join '', <$fh>;
+}
 figure('%s', $_) for @said;
 is((grep { /died/ } @said), 0, 'every attack went on to its end');
 for my $n (1 .. @open) {
@@ -296,8 +347,9 @@ for my $n (1 .. @open) {
 	like($said[-$n], qr/^[1-9].* 0 served$/, "$mode: strangers are turned away");
 }
 
-for my $half ([ 'all slots stuck', $slow ], [ 'slots free', $loud ]) {
-	my ($name, $times) = @$half;
+for my $part ([ 'all slots stuck', $slow ], [ 'slots free', $loud ],
+	$spent ? [ 'beside one who spends', $spent ] : ()) {
+	my ($name, $times) = @$part;
 	my ($p99, $calm) = map { quantile(0.99, @{ $times->{$_} }) }
 	    qw(took calm);
 	my $bound = max(SLOWER * 2 * $calm, FLOOR_S);

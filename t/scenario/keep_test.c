@@ -251,7 +251,8 @@ exec_worker(const struct shift *s, int ipc_fd)
 static void
 work(struct shift *s)
 {
-	static const struct chan_ops ops = { on_msg, NULL, on_closed, NULL };
+	static const struct chan_ops ops = { on_msg, NULL, on_closed, NULL,
+		NULL };
 	int sock[2];
 
 	buf_init(&s->text, 1 << 20);

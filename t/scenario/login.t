@@ -5,6 +5,7 @@
 use strict;
 use warnings;
 use utf8;
+use BrowserTask::Apps;
 use BrowserTask::Harness;
 use BrowserTask::Scenario;
 use JSON::PP ();
@@ -12,6 +13,7 @@ use Test::More;
 
 binmode Test::More->builder->$_, ':utf8' for qw(output failure_output);
 my $json = JSON::PP->new->utf8->canonical;
+my $apps = BrowserTask::Apps->new($ENV{srcdir} // '.', sub { routes() });
 my $site = BrowserTask::Scenario::Site->new;
 my $i = BrowserTask::Harness->new->start;
 my $c = client($i);
@@ -147,6 +149,172 @@ subtest 'fields that are not there' => sub {
 	unlike($json->encode($run), qr/ada/, 'without naming what was given');
 };
 
+# Pages of applications: what they ask after a password, and what they say to a
+# wrong one. The right password ends with "right".
+sub with_error {
+	my ($file, $html) = @_;
+	open my $in, '<:encoding(UTF-8)',
+	    ($ENV{srcdir} // '.') . "/t/data/apps/$file" or die "$file: $!\n";
+	local $/;
+	(my $page = <$in>) =~ s/<!--error-->/$html/;
+	return $page;
+}
+
+# A form that answers with $bad, or leads to $to with a cookie.
+sub app {
+	my ($field, $to, $bad) = @_;
+	return sub {
+		my ($req) = @_;
+		return ref $bad ? @$bad : (200, $bad)
+		    if ($req->{form}{$field} // '') !~ /right$/;
+		return (302, '', { Location => $to,
+			'Set-Cookie' => "session=@{[ rand ]}; Path=/; HttpOnly" });
+	};
+}
+
+sub routes {
+    return (
+	'POST /wordpress' => app('pwd', '/wordpress-admin',
+		with_error('wordpress.html', '<div id="login_error" class="notice '
+			. 'notice-error"><p><strong>Error:</strong> The password '
+			. 'you entered for the username <strong>ada</strong> is '
+			. 'incorrect. <a href="/l">Lost your password?</a></p>'
+			. '</div>')),
+	'POST /phpmyadmin' => app('pma_password', '/phpmyadmin-home',
+		with_error('phpmyadmin.html', '<div class="alert alert-danger" '
+			. 'role="alert">Cannot log in to the MySQL server</div>'
+			. '<div class="alert alert-danger" role="alert">'
+			. 'mysqli::real_connect(): (HY000/1045): Access denied '
+			. 'for user</div>')),
+	'POST /roundcube' => app('_pass', '/roundcube-mail', [ 401,
+		with_error('roundcube.html', '<div class="ui alert '
+			. 'alert-warning boxwarning" role="alert"><span>Login '
+			. 'failed.</span></div>') ]),
+	'POST /django' => app('password', '/django-admin',
+		with_error('django.html', '<p class="errornote">Please enter the '
+			. 'correct username and password for a staff account. '
+			. 'Note that both fields may be case-sensitive.</p>')),
+	'GET /wordpress-code' => [ 200, with_error('wordpress.html', '')
+		=~ s{action="/wordpress"}{action="/wordpress-code"}r ],
+	'POST /wordpress-code' => app('pwd', '/twofactor', ''),
+	'GET /django-boxes' => [ 200, with_error('django.html', '')
+		=~ s{action="/django"}{action="/django-boxes"}r ],
+	'POST /django-boxes' => app('password', '/sixboxes', ''),
+	'GET /django-locked' => [ 200, with_error('django.html', '')
+		=~ s{action="/django"}{action="/django-locked"}r ],
+	'POST /django-locked' => app('password', '/errorpage.html', ''),
+	'GET /django-401' => [ 200, with_error('django.html', '')
+		=~ s{action="/django"}{action="/django-401"}r ],
+	'POST /django-401' => sub { (401, 'plain401.html',
+		{ 'Set-Cookie' => 'session=x; HttpOnly' }) },
+	'GET /django-nocookie' => [ 200, with_error('django.html', '')
+		=~ s{action="/django"}{action="/django-nocookie"}r ],
+	'POST /django-nocookie' => [ 302, '', { Location => '/django-admin' } ],
+	'POST /pin' => app('pw', '/django-admin', [ 200, 'pin.html' ]),
+	'GET /errorpage.html' => [ 200, 'errorpage.html' ],
+    );
+}
+
+# path, right?, state, in the warnings, in a message of the result
+my @apps = (
+	[ '/wordpress', 1, 'authenticated' ],
+	[ '/phpmyadmin', 1, 'authenticated' ],
+	[ '/roundcube', 1, 'authenticated' ],
+	[ '/django', 1, 'authenticated' ],
+	[ '/spa', 1, 'authenticated' ],
+	[ '/spa?late=3000', 1, 'authenticated' ],
+	[ '/wordpress', 0, 'unknown', qr/is incorrect.*asks for a password/,
+		qr/you entered for the username .* is incorrect/ ],
+	[ '/phpmyadmin', 0, 'unknown', qr/Cannot log in/, qr/Cannot log in/ ],
+	[ '/roundcube', 0, 'unknown', qr/HTTP 401.*Login failed/,
+		qr/^Login failed\.$/ ],
+	[ '/django', 0, 'unknown', qr/enter the correct/, qr/staff account/ ],
+	[ '/spa', 0, 'unknown', qr/did not match/, qr/did not match/ ],
+	[ '/spa?late=3000', 0, 'unknown', qr/did not match/, qr/did not match/ ],
+	[ '/spa?late=3000&gone', 0, 'unknown', qr/nothing on the page shows/ ],
+	[ '/wordpress-code', 1, 'needs_code', qr/Authentication Code/ ],
+	[ '/django-boxes', 1, 'needs_code', qr/Ziffer/ ],
+	[ '/django-locked', 1, 'unknown', qr/nothing on the page shows/ ],
+	[ '/django-401', 1, 'unknown', qr/HTTP 401/, qr/^401 / ],
+	[ '/django-nocookie', 1, 'unknown', qr/no cookie of a session/ ],
+);
+
+sub app_login {
+	my ($path, $password, $user, %more) = @_;
+	my $r = task($c, 'login_keep_session', { startUrl => $apps->url($path),
+		credentials => { password => $password,
+			defined $user ? (username => $user) : () }, %more });
+	is($r->{status}, 'succeeded', "$path: has ended")
+	    or diag explain $r->{error};
+	result_fits($c, $r) if $r->{result};
+	return $r;
+}
+
+for my $row (@apps) {
+	my ($path, $right, $state, $warning, $message) = @$row;
+
+	subtest "$path, " . ($right ? 'right' : 'wrong') . ' password' => sub {
+		my $r = app_login($path, $password
+			. ($right ? '-right' : '-no'), 'ada@example.org');
+		my $res = $r->{result};
+		my $good = $state eq 'authenticated';
+
+		is($res->{loginState}, $state, $state) or diag explain $r;
+		is(!!$res->{success}, $good, 'success, likewise');
+		is($r->{progress}{doneSteps}, $good ? 5 : 4,
+			'as many units done') or diag explain $r->{progress};
+		like("@{ $r->{warnings} }", $warning, 'says why') if $warning;
+		like(join('|', @{ $res->{messages} // [] }), $message,
+			"the page's own words") if $message;
+		ok(!$good || !$res->{messages}, 'no message where it worked');
+		ok($good || artifact_of($r, 'screenshot'), 'a screenshot');
+		is($res->{codeField}{locator}{selector}, '#authcode',
+			'where the code goes') if $path eq '/wordpress-code';
+	};
+}
+
+subtest 'a code is given in the session' => sub {
+	my $r = app_login('/wordpress-code', "$password-right", 'ada');
+	my $s = $c->call('run.submit', { templateId => 'submit_and_verify',
+		sessionId => $r->{sessionId}, options => { mode => 'async' },
+		inputs => { startUrl => $r->{result}{finalUrl},
+			fields => [ { name => 'code', value => '123456',
+				locator => $r->{result}{codeField}{locator} } ] } });
+	ended($c, $s->{runId});
+	is((grep { m{^POST /twofactor authcode=123456} } $apps->posts), 1,
+		'and sent');
+};
+
+subtest 'a password only' => sub {
+	my $r = app_login('/pin', "$password-right");
+	is($r->{result}{loginState}, 'authenticated', 'is enough')
+	    or diag explain $r;
+};
+
+subtest 'a condition of the caller' => sub {
+	my $r = app_login('/django-nocookie', "$password-right", 'ada',
+		successIndicator => { type => 'textIncludes',
+			value => 'Site administration' });
+	is($r->{result}{loginState}, 'authenticated', 'that is met decides');
+	$r = app_login('/wordpress-code', "$password-right", 'ada',
+		successIndicator => { type => 'textIncludes',
+			value => 'Dashboard', timeoutMs => 500 });
+	is($r->{result}{loginState}, 'needs_code', 'a code is asked for');
+};
+
+subtest 'a field that is missing' => sub {
+	my ($seconds, $r) = timed(sub {
+		task($c, 'login_keep_session', {
+			startUrl => $apps->url('/errorpage'),
+			credentials => { username => 'a', password => 'b' } });
+	});
+	error_is($r->{error}, 'TPL_LOGIN_FIELD_NOT_FOUND',
+		'TPL_LOGIN_FIELD_NOT_FOUND', 'is an error');
+	my ($step) = grep { !$_->{ok} } @{ $r->{output}{steps} };
+	cmp_ok($step->{duration_ms}, '<', 16000, 'waited for once')
+	    or diag explain $r->{output}{steps};
+};
+
 # Nowhere: the password in answers, events, artifacts, log or store.
 subtest 'secrets' => sub {
 	unlike("@seen", qr/\Q$password\E/, 'not in answers');
@@ -163,6 +331,7 @@ subtest 'secrets' => sub {
 };
 
 is($i->stop, 0, 'stops');
-is(left(60, $site->{pid}), '', 'nothing is left');
+is(left(60, $site->{pid}, $apps->{pid}), '', 'nothing is left');
 $site->stop;
+is($apps->stop, 0, 'the applications, too');
 done_testing();

@@ -148,7 +148,7 @@ is error_code($m, $_->[0]), $_->[1], substr("bad line: $_->[0]", 0, 60) for
     [ '{"jsonrpc":"2.0","id":{},"method":"ping"}', '-32600 no id' ],
     [ '{"jsonrpc":"2.0","id":true,"method":"ping"}', '-32600 no id' ],
     [ '{"jsonrpc":"2.0","id":"' . 'y' x 5000 . '","method":"ping"}',
-	'-32600 no id' ],
+	'-32600 id ' . 'y' x 5000 ],
     [ '{"jsonrpc":"2.0","id":4,"method":"ping","params":[]}', '-32602 id 4' ],
     [ '{"jsonrpc":"2.0","id":4,"method":"ping","params":7}', '-32602 id 4' ],
     [ '{"jsonrpc":"2.0","id":4,"method":"x' . 'x' x 3000 . '"}',
@@ -336,6 +336,9 @@ is_deeply $json->decode(scalar qx($ctl -s '/a b' mcp-config))
 like qx($ctl -s "/a'b c" mcp-config claude-code),
     qr{^claude mcp add --scope user browsertask -- /\S+/browsertask-mcp -s '/a'\\''b c'$},
     'for claude-code: a command line';
+like qx($ctl -s '/a "b' mcp-config codex), qr{
+	^\[mcp_servers\.browsertask\]\n args\ =\ \["-s","/a\ \\"b"\]\n
+	command\ =\ "/\S+/browsertask-mcp"\n$}x, 'for codex: a table of TOML';
 is_deeply $json->decode(scalar qx(BROWSERTASK_SOCKET=/e $ctl mcp-config))
     ->{mcpServers}{browsertask}{args}, [ '-s', '/e' ], 'as the environment says';
 is_deeply $json->decode(scalar

@@ -93,6 +93,20 @@ is scalar(grep { $progress[$_]{progress} <= $progress[ $_ - 1 ]{progress} }
 cmp_ok $progress[-1]{progress}, '<', 9, '... none at the very end';
 @{ $m->{notes} } = ();
 
+# What did not succeed is not told as done.
+$d = result($m, run($m, {}, [ '/news', '/corpus/1', '/download' ]))
+    ->{structuredContent};
+like $d->{resultSummary}, qr/: 2 of 3 succeeded, 1 failed,/,
+    'a batch counts what succeeded';
+$d = $m->tool('run_task_template', { templateId => 'login_keep_session',
+	inputs => { startUrl => $site->url('/try/login'), credentials => {
+		username => 'ada', password => 'not-this-one' } } })
+    ->{structuredContent};
+like $d->{resultSummary}, qr/without success: .*asks for a password/,
+    'a wrong password is no success';
+is scalar(grep { $_->{tool} eq 'run_task_template' } @{ $d->{nextActions} }),
+    0, '... and no session to go on in';
+
 # Auto, async.
 $d = result($m, run($m, {}, [ '/news' ]))->{structuredContent};
 is "$d->{mode} $d->{status}", 'sync succeeded', 'auto: few pages are sync';
@@ -100,7 +114,7 @@ $d = result($m, run($m, {}, [ map { "/corpus/$_" } 1 .. 11 ]))
     ->{structuredContent};
 is $d->{mode}, 'async', 'auto: many are async';
 like $d->{status}, qr/^(queued|running)$/, '... answered at once';
-is $d->{nextActions}[0]{tool}, 'subscribe_task_run_events', '... to wait';
+is $d->{nextActions}[0]{tool}, 'get_task_run', '... to wait';
 my $run = $d->{runId};
 is ended_by($m, $run)->{status}, 'succeeded', '... and read later';
 is scalar @{ $m->{notes} }, 0, 'nobody asked for progress: none came';

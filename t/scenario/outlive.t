@@ -22,11 +22,12 @@ sub instance {
 	my $i = BrowserTask::Harness->new(
 		mode => $mode,
 		launcher => "$build/t/scenario/undamped",
+		settings => [ 'hangMs=5000' ],
 		programs => {
 			supervisord => "$build/t/launch/fakesup",
 			workerd => "$build/t/launch/fakework",
 		});
-	$i->{env} = { FAKESUP_ASKS => 1, GAP => $i->dir . '/gap' };
+	$i->{env} = { BROWSERTASK_TEST_ASKS => 1, GAP => $i->dir . '/gap' };
 	return $i->start;
 }
 
@@ -324,7 +325,7 @@ sub test_never {
 	my $i = BrowserTask::Harness->new(mode => $mode, programs => {
 		supervisord => "$build/t/launch/fakesup",
 		workerd => "$build/t/launch/fakework" });
-	$i->{env} = { FAKESUP_ENDS => $i->dir . '/gap' };
+	$i->{env} = { BROWSERTASK_TEST_ENDS => $i->dir . '/gap' };
 	my $t = BrowserTask::Talk->new($i->start);
 
 	start_cell($i, $t, 1, BROWSER);

@@ -377,7 +377,7 @@ sub test_csv {
 	return $r;
 }
 
-# What is too much for the article reader costs none of the other parts.
+# What is too much for the article reader is read all the same.
 sub test_reader {
 	my ($c) = @_;
 	my @urls = map { $site->url($_) } '/article-harbour', '/dom?n=70000';
@@ -390,8 +390,10 @@ sub test_reader {
 	my %full = extraction_of($c, $r);
 	like($full{ $urls[0] }{readability}{text} // '(none)', qr/harbour/,
 		'reader: the text of an article');
-	is($full{ $urls[1] }{readability}{error}, 'READABILITY_TOO_LARGE',
-		'reader: 70,000 elements are too many');
+	my $read = $full{ $urls[1] }{readability};
+	ok($read->{text} =~ /node 70000\n/ || $read->{seen},
+		'reader: all the text of 70,000 elements, or how much it saw')
+	    or diag explain substr $read->{text}, -100;
 	ok(@{ $full{ $urls[1] }{content}{sections} } > 0,
 		'reader: but not for the rest');
 }

@@ -51,7 +51,16 @@ my @lists = (
 	[ '/try/pager', { maxPages => 9 }, '1-3 4-6 7-9 10-12',
 		'next_unavailable' ],
 	[ '/try/more', { maxPages => 9, next => { mode => 'semantic',
-		query => 'load more' } }, '1-3 1-6 1-9 1-12',
+		query => 'load more' } }, '1-3 4-6 7-9 10-12',
+		'next_unavailable' ],
+	[ '/list/numbers?of=12', { maxPages => 20 }, join(' ', map {
+		(3 * $_ - 2) . '-' . 3 * $_ } 1 .. 12), 'next_unavailable' ],
+	[ '/list/head?of=3', undef, '1-3 4-6 7-9', 'next_unavailable' ],
+	[ '/try/more', { maxPages => 9 }, '1-3 4-6 7-9 10-12',
+		'next_unavailable' ],
+	[ '/try/scroll', { maxPages => 9 }, '1-3 4-6 7-9 10-12',
+		'next_unavailable' ],
+	[ '/try/numbers', { maxPages => 9 }, '1-3 4-6 7-9 10-12',
 		'next_unavailable' ],
 	[ '/try/pager', { maxPages => 2, next => css('#more'),
 		waitFor => { type => 'textIncludes', value => 'Page 2 of' } },
@@ -81,6 +90,16 @@ for my $row (@lists) {
 		is(scalar @$all, $n, 'the artifact has them, too');
 	};
 }
+
+subtest 'what is cut, and what is left, is said' => sub {
+	my $r = pages('/list/links', { maxPages => 2 },
+		extract => { maxContentLength => 30 });
+
+	is($r->{result}{summary}{cutPages}, 2, 'both pages are cut');
+	like("@{ $r->{warnings} }", qr/2 of 2 pages were cut: raise/, 'warns');
+	like("@{ $r->{warnings} }", qr/there are more pages: raise/,
+		'and says that there are more');
+};
 
 subtest 'a page that fails' => sub {
 	my $r = pages('/list/links?of=3', { next => css('a.next'),

@@ -34,6 +34,7 @@ my %doing = (
 	(map { $_ => 'run' } qw(artifact_begun artifact_synced artifact_sharded
 		artifact_renamed artifact_published spool_appended
 		spool_synced)),
+	(map { $_ => 'act' } qw(effect_heard effect_stored)),
 	(map { $_ => 'keep' } qw(state_synced state_renamed state_stored
 		close_written)),
 	(map { $_ => 'cancel' } qw(cancel_written cancel_acted)),
@@ -51,6 +52,8 @@ my %do = (
 		mode => 'async') },
 	sync => sub { $_[0]->submit('fragile', 'step:s art result done:s',
 		mode => 'sync') },
+	act => sub { $_[0]->submit('scripted', 'item act item',
+		mode => 'async') },
 	cancel => sub { $_[0]->submit('scripted', 'item hold', mode => 'async',
 		cancel => 1) },
 	keep => sub { $_[0]->submit('keeper', 'state result', mode => 'sync',
@@ -59,7 +62,7 @@ my %do = (
 	ask_anew => sub { $_[0]->restart },
 	anew => sub { kill 'USR2', $_[0]{i}{pid} },
 );
-my @any = qw(run sync cancel keep);
+my @any = qw(run sync act cancel keep);
 
 sub instance {
 	my ($mode, $program) = @_;

@@ -26,7 +26,7 @@ each_mode(sub {
 	    settings => ['maxConcurrentRuns=2'],
 	    programs => { supervisord => "$build/supervisord/supervisord-test" });
 	# Each one that goes on with a run ends by that.
-	$i->{env} = { CRASH_AT => 'adopt_told:1' };
+	$i->{env} = { BROWSERTASK_TEST_CRASH => 'adopt_told:1' };
 	$i->start;
 	my $c = client($i);
 	my $safe = submit($c, 'scripted', 'item hold');

@@ -59,7 +59,7 @@ sub faked {
 	my ($mode, %opt) = @_;
 	return instance(
 		mode => $mode,
-		env => { FAKESUP_ASKS => 1 },
+		env => { BROWSERTASK_TEST_ASKS => 1 },
 		programs => {
 			supervisord => "$build/t/launch/fakesup",
 			workerd => "$build/t/launch/fakework",
@@ -471,7 +471,7 @@ sub test_told {
 sub test_dies {
 	my ($mode) = @_;
 	my $i = instance(mode => $mode,
-		env => { CRASH_AT => 'restart_leaves:1' },
+		env => { BROWSERTASK_TEST_CRASH => 'restart_leaves:1' },
 		programs => {
 			supervisord => "$build/supervisord/supervisord-test" });
 	my $new = put("$build/launcher/browsertaskd", $i->{launcher});

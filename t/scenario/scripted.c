@@ -8,7 +8,14 @@
  *   half               bytes of the next item, but not its end
  *   half1              the same, but only in the first attempt
  *   step:N, done:N, stepfail:N   a step starts, ends, fails
+ *   act                the run changes something; told first, and done when
+ *                      that is stored
+ *   arts:N, mibs:N     N artifacts of a few bytes, or of a MiB each
+ *   name:TEXT, mime:TEXT   an artifact with that name or media type
+ *   phase:NAME         the run is in that phase
+ *   steps:N            N steps with details of 8 KB each
  *   warn, art, result  a warning, an artifact, a result document
+ *   pic                an artifact that is a picture of 300,000 bytes
  *   state              the state of its session's browser, if that is kept
  *   given              a warning that tells which state it was given
  *   hold               waits to be told to end, then ends
@@ -52,12 +59,14 @@ enum {
 	FD_CDP_OUT
 };
 
-#define INPUT_BYTES (1u << 20)
-#define STATE_BYTES 60 /* of those that this sends */
-#define ITEMS_MAX   1000
-#define KEPT_MAX    4096
-#define BIG_CHUNKS  3
-#define BIG_BYTES   50000
+#define INPUT_BYTES   (1u << 20)
+#define STATE_BYTES   60 /* of those that this sends */
+#define ITEMS_MAX     1000
+#define KEPT_MAX      4096
+#define BIG_CHUNKS    3
+#define BIG_BYTES     50000
+#define PICTURE_BYTES 50000
+#define PICTURE_PARTS 6
 #define COMMON_META                                                           \
 	"\"version\":\"1.2.3\",\"name\":\"N\",\"description\":\"D\","         \
 	"\"inputs\":{\"type\":\"object\",\"additionalProperties\":false,"     \
@@ -360,19 +369,121 @@ send_step(const char *name, enum msg_id msg, bool good)
 }
 
 static void
-send_artifact(void)
+send_artifact_data(const char *bytes, size_t len)
 {
 	struct ipc_params p;
 
 	ipc_params_init(&p, MSG_S_ARTIFACT_DATA);
 	ipc_set_int(&p, F_SLOT, 2);
-	ipc_set_bin(&p, F_DATA, "a\xc3\xa9z", 4);
+	ipc_set_bin(&p, F_DATA, bytes, len);
 	say(&p);
+}
+
+static void
+send_artifact_end(const char *mime, const char *name)
+{
+	struct ipc_params p;
+
 	ipc_params_init(&p, MSG_S_ARTIFACT_END);
 	ipc_set_int(&p, F_SLOT, 2);
 	ipc_set_str(&p, F_KIND, "markdown");
-	ipc_set_str(&p, F_MIME, "text/markdown");
-	ipc_set_str(&p, F_NAME, "note.md");
+	ipc_set_str(&p, F_MIME, mime);
+	ipc_set_str(&p, F_NAME, name);
+	say(&p);
+}
+
+static void
+send_artifact(const char *mime, const char *name)
+{
+	send_artifact_data("a\xc3\xa9z", 4);
+	send_artifact_end(mime, name);
+}
+
+static void
+send_mib(void)
+{
+	static char chunk[32768];
+
+	memset(chunk, 'm', sizeof(chunk));
+	for (int i = 0; i < 32; i++)
+		send_artifact_data(chunk, sizeof(chunk));
+	send_artifact_end("text/plain", "large.txt");
+}
+
+static void
+send_large_step(void)
+{
+	char meta[8192];
+	struct ipc_params p;
+
+	memset(meta, 'm', sizeof(meta));
+	memcpy(meta, "{\"m\":\"", 6);
+	memcpy(meta + sizeof(meta) - 3, "\"}", 3);
+	ipc_params_init(&p, MSG_S_STEP_END);
+	ipc_set_str(&p, F_NAME, "s");
+	ipc_set_bool(&p, F_SUCCESS, true);
+	ipc_set_int(&p, F_DURATION_MS, 7);
+	ipc_set_bin(&p, F_META, meta, sizeof(meta) - 1);
+	say(&p);
+}
+
+static void
+send_phase(const char *name)
+{
+	struct ipc_params p;
+
+	ipc_params_init(&p, MSG_S_PHASE);
+	ipc_set_str(&p, F_PHASE, name);
+	say(&p);
+}
+
+/* NAME:N does something N times; false: it is no such word. */
+static bool
+obey_many(const char *word)
+{
+	const char *colon = strchr(word, ':');
+	unsigned long n = colon == NULL ? 0 : strtoul(colon + 1, NULL, 10);
+
+	if (strncmp(word, "arts:", 5) == 0)
+		for (; n > 0; n--)
+			send_artifact("text/markdown", "note.md");
+	else if (strncmp(word, "mibs:", 5) == 0)
+		for (; n > 0; n--)
+			send_mib();
+	else if (strncmp(word, "steps:", 6) == 0)
+		for (; n > 0; n--)
+			send_large_step();
+	else if (strncmp(word, "name:", 5) == 0)
+		send_artifact("text/plain", word + 5);
+	else if (strncmp(word, "mime:", 5) == 0)
+		send_artifact(word + 5, "note.md");
+	else if (strncmp(word, "phase:", 6) == 0)
+		send_phase(word + 6);
+	else
+		return false;
+	return true;
+}
+
+/* A picture, for whoever does not look: longer than a chunk of an answer. */
+static void
+send_picture(void)
+{
+	static uint8_t bytes[PICTURE_BYTES];
+	struct ipc_params p;
+
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)(i * 7 + i / 256);
+	for (int part = 0; part < PICTURE_PARTS; part++) {
+		ipc_params_init(&p, MSG_S_ARTIFACT_DATA);
+		ipc_set_int(&p, F_SLOT, 3);
+		ipc_set_bin(&p, F_DATA, bytes, sizeof(bytes));
+		say(&p);
+	}
+	ipc_params_init(&p, MSG_S_ARTIFACT_END);
+	ipc_set_int(&p, F_SLOT, 3);
+	ipc_set_str(&p, F_KIND, "screenshot");
+	ipc_set_str(&p, F_MIME, "image/png");
+	ipc_set_str(&p, F_NAME, "page.png");
 	say(&p);
 }
 
@@ -457,8 +568,17 @@ obey(const char *word)
 		ipc_params_init(&p, MSG_S_WARNING);
 		ipc_set_str(&p, F_TEXT, "take care");
 		say(&p);
+	} else if (strcmp(word, "act") == 0) {
+		ipc_params_init(&p, MSG_S_EFFECT);
+		ipc_set_str(&p, F_ACTION, "click");
+		say(&p);
+		await(MSG_W_RUN_EFFECT);
 	} else if (strcmp(word, "art") == 0) {
-		send_artifact();
+		send_artifact("text/markdown", "note.md");
+	} else if (obey_many(word)) {
+		/* done */
+	} else if (strcmp(word, "pic") == 0) {
+		send_picture();
 	} else if (strcmp(word, "result") == 0) {
 		send_result("{\"answer\":42}");
 	} else if (strcmp(word, "state") == 0) {

@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 use utf8;
+use BrowserTask::Apps;
 use BrowserTask::Harness;
 use BrowserTask::Scenario;
 use JSON::PP ();
@@ -12,6 +13,7 @@ use Test::More;
 binmode Test::More->builder->$_, ':utf8' for qw(output failure_output);
 my $json = JSON::PP->new->utf8;
 my ($true, $false) = (JSON::PP::true, JSON::PP::false);
+my $apps = BrowserTask::Apps->new($ENV{srcdir} // '.', sub { () });
 my $site = BrowserTask::Scenario::Site->new;
 my $i = BrowserTask::Harness->new->start;
 my $c = client($i);
@@ -99,6 +101,37 @@ subtest 'other pages' => sub {
 	ok($r->{result}{resultOpened}, 'which are opened');
 };
 
+# what is called so, where that leads to
+my @named = (
+	[ 'first result', '/django-admin' ],
+	[ 'the second search result', '/roundcube-mail' ],
+	[ 'erstes Ergebnis', '/django-admin' ],
+	[ 'berths rules', '/roundcube-mail' ],
+);
+
+for my $row (@named) {
+	my ($query, $path) = @$row;
+
+	subtest "the result called $query" => sub {
+		my $r = task($c, 'search_extract', { query => 'harbour',
+			startUrl => $apps->url('/results'),
+			openResult => named($query) });
+		is($r->{result}{finalPage}{url}, $apps->url($path),
+			'is opened') or diag explain $r->{error};
+	};
+}
+
+subtest 'a result that opens nothing' => sub {
+	my $r = task($c, 'search_extract', { query => 'harbour',
+		startUrl => $apps->url('/results'),
+		openResult => named('closed result') });
+	error_is($r->{error}, 'STEP_EXECUTION_FAILED', 'STEP_EXECUTION_FAILED',
+		'is a failure');
+	is($r->{error}{details}{failedStep}, 'open_result', 'of its step');
+	like($r->{error}{message}, qr/closed result of the harbour.*opened no/,
+		'that names what was clicked');
+};
+
 subtest 'what cannot be done' => sub {
 	my $r;
 
@@ -120,6 +153,7 @@ subtest 'what cannot be done' => sub {
 };
 
 is($i->stop, 0, 'stops');
-is(left(60, $site->{pid}), '', 'nothing is left');
+is(left(60, $site->{pid}, $apps->{pid}), '', 'nothing is left');
 $site->stop;
+is($apps->stop, 0, 'the applications, too');
 done_testing();

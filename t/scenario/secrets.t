@@ -296,7 +296,7 @@ sub hanging {
 	my $run = submit($c, secrets(), 'hang')->{runId};
 
 	event($c, $run, 120, sub { $_[0]{type} eq 'phase_changed'
-		&& $_[0]{data}{phase} eq 'waiting_user' }) or diag 'it does not hang';
+		&& $_[0]{data}{phase} eq 'retrying' }) or diag 'it does not hang';
 	return $run;
 }
 
@@ -404,7 +404,7 @@ sub test_guess {
 	push @canaries, @$login{qw(user password)};
 	my $run = call($c, 'run.submit', \%call)->{runId};
 	event($c, $run, 120, sub { $_[0]{type} eq 'phase_changed'
-		&& $_[0]{data}{phase} eq 'waiting_user' });
+		&& $_[0]{data}{phase} eq 'retrying' });
 	my $inputs = $json->encode($call{inputs});
 	my $item = substr sha256(sprintf $told, ('[secret]') x 3), 0, 8;
 	my $stored;
@@ -523,11 +523,13 @@ sub test_restart {
 	$i->stop('KILL');
 	left(60);
 	$c = client($i->start);
-	for ([ 'running', $running ], [ 'queued', $queued ]) {
-		my ($name, $run) = @$_;
+	# The one that runs has filled them in, and is not begun again.
+	for ([ 'running', $running, 'OUTCOME_UNKNOWN' ],
+	    [ 'queued', $queued, 'SECRET_LOST' ]) {
+		my ($name, $run, $cause) = @$_;
 		ended($c, $run);
 		error_is(all_of($c, $run)->{run}{error}, 'EXECUTION_ERROR',
-		    'SECRET_LOST', "$name at a restart: its secrets are lost");
+		    $cause, "$name at a restart: it fails and its secrets are lost");
 	}
 	no_trace($i, 'lost');
 	is($i->stop, 0, 'stop');
@@ -562,7 +564,8 @@ sub store {
 	for my $name (sort keys %$login) {
 		my $value = $login->{$name};
 		utf8::encode($value);
-		secret($i, $dir, "$value\n", 'add', "site.$name") == 0
+		secret($i, $dir, "$value\n", 'add', "site.$name",
+		    '--for-host', '127.0.0.1') == 0
 		    or diag "$name was not stored";
 	}
 	return { map { $_ => { secretRef => "site.$_" } } keys %$login };
@@ -608,10 +611,11 @@ sub test_stored {
 	like(join("\n", map { "$_->{action} $_->{detail}" } @{
 		BrowserTask::Client->new($i->admin_sock)->call('audit.list', {
 		action => 'secret.use' })->{rows} // [] }),
-	    qr/^secret\.use site\.user$/m, 'the audit log names what was used');
+	    qr{^secret\.use site\.user, http://127\.0\.0\.1:\d+$}m,
+	    'the audit log names what was used, and where');
 	my ($code, $out) = $i->ctl('secret', 'list', '--dir', $dir);
 	is($code, 0, 'they can be listed');
-	like($out, qr/^site\.password +everybody +\d{4}-/m, 'by name');
+	like($out, qr/^site\.password +everybody +127\.0\.0\.1 +\d{4}-/m, 'by name');
 	is(scalar(found_in($out, 'list')), 0, 'without a value');
 
 	missing($c, { %$refs, pin => { secretRef => 'site.pim' } },
@@ -622,13 +626,18 @@ sub test_stored {
 	is(secret($i, $dir, '', 'remove', 'site.pin'), 4, 'once');
 	missing($c, $refs, qr/there is none/, 'one that was removed');
 	is(secret($i, $dir, "$login->{pin}\n", 'add', 'site.pin',
-		'--for', '4242'), 0, 'it is stored for somebody else');
+		'--for', '4242', '--any-host'), 0, 'it is stored for somebody else');
 	missing($c, $refs, qr/there is none/, 'one of another user');
 	is(secret($i, $dir, "$login->{pin}\n", 'add', 'site.pin',
-		'--for', $>), 0, 'it is stored for this user');
+		'--for', $>, '--for-host', '127.0.0.1'), 0,
+	    'it is stored for this user');
 	stored_ends($c, submit($c, $refs, 'end')->{runId}, 'an own one');
-	is(secret($i, $dir, '', 'add', 'site.pin'), 1, 'no value, no secret');
-	is(secret($i, $dir, 'x', 'add', '../pin'), 2, 'a path is no name');
+	is(secret($i, $dir, '', 'add', 'site.pin', '--any-host'), 1,
+	    'no value, no secret');
+	is(secret($i, $dir, 'x', 'add', '../pin', '--any-host'), 2,
+	    'a path is no name');
+	is(secret($i, $dir, 'x', 'add', 'site.pin'), 2, 'nor is one without'
+	    . ' hosts stored');
 
 	my $running = hanging($c);
 	my $queued = submit($c, $refs, 'end')->{runId};

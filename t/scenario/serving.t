@@ -37,7 +37,7 @@ sub instance {
 		programs => { workerd => "$build/t/scenario/scripted",
 			supervisord => "$build/supervisord/supervisord-test" },
 		%opt);
-	$i->{env} = { CRASH_AT => $i->dir . '/crash', %{ $opt{env} // {} } };
+	$i->{env} = { BROWSERTASK_TEST_CRASH => $i->dir . '/crash', %{ $opt{env} // {} } };
 	open(my $fh, '>', $i->dir . '/crash') or die "crash: $!\n";
 	chmod 0666, $i->dir . '/crash';
 	return $i;

@@ -5,6 +5,7 @@
 use strict;
 use warnings;
 use utf8;
+use BrowserTask::Apps;
 use BrowserTask::Harness;
 use BrowserTask::Scenario;
 use JSON::PP ();
@@ -13,6 +14,36 @@ use Test::More;
 binmode Test::More->builder->$_, ':utf8' for qw(output failure_output);
 my $json = JSON::PP->new->utf8->canonical;
 my ($true, $false) = (JSON::PP::true, JSON::PP::false);
+
+# A form that answers in one of the ways in which applications do.
+sub contact {
+	my ($name, $status, $html) = @_;
+	open my $in, '<', ($ENV{srcdir} // '.') . '/t/data/apps/contact.html'
+	    or die "contact.html: $!\n";
+	local $/;
+	my $form = <$in> =~ s{action="/contact"}{action="/$name"}r;
+	my ($at, $text) = $html =~ /^(.*?)\+(.*)/;
+	$html = $form =~ s/\Q$at\E/$at$text/r if defined $at;
+	return ("GET /$name" => [ 200, $form ],
+		"POST /$name" => [ $status, $html ]);
+}
+
+my $apps = BrowserTask::Apps->new($ENV{srcdir} // '.', sub { return (
+	contact('contact-ok', 200, '<title>Received</title><h1>We write back'
+		. '</h1><p>Failed deliveries are refunded.</p>'),
+	contact('contact-500', 500, '<title>Oh</title><h1>Server Error (500)'
+		. '</h1>'),
+	contact('contact-422', 422, '<form action="/contact-422" method="post" '
+		. 'novalidate>+<ul class="errorlist" id="id_email_error"><li>'
+		. 'Enter a valid email address.</li></ul>'),
+	contact('contact-listed', 200, '<form action="/contact-listed" '
+		. 'method="post" novalidate>+<ul class="errorlist"><li>Enter a '
+		. 'valid email address.</li></ul>'),
+	contact('contact-title', 200, '<title>x</title><h1>Something went wrong'
+		. '</h1><p>Ask later.</p>'),
+	contact('contact-plain', 200, '<h1>Write to us</h1>+<p>This address is '
+		. 'already registered.</p>'),
+) });
 my $site = BrowserTask::Scenario::Site->new;
 my $i = BrowserTask::Harness->new->start;
 my $c = client($i);
@@ -77,8 +108,9 @@ subtest 'a form that is not right' => sub {
 	$site->reset;
 	my $r = form('/try/form', [ @order[ 0 .. 5 ] ]);
 
-	like("@{ $r->{warnings} }", qr/the page stayed/,
-		'a page that stays is warned of');
+	is($r->{status}, 'partial_success', 'the page says what it lacks');
+	like("@{ $r->{result}{messages} }", qr/look at terms again/,
+		'in its own words');
 	ok(!{ $site->fetched }->{'/echo'}, 'nothing was sent');
 	$r = form('/try/form', [ @order[ 0 .. 5 ] ], submit => named('Order now'),
 		successIndicator => { type => 'urlContains', value => '/echo',
@@ -87,7 +119,7 @@ subtest 'a form that is not right' => sub {
 	    or diag explain $r->{error};
 	ok(!$r->{result}{success}, 'no success');
 	ok(!$r->{result}{indicatorMatched}, 'not verified');
-	is($r->{result}{error}{cause}, 'ACTION_TIMEOUT', 'with an error');
+	is($r->{result}{error}{cause}, 'FORM_INVALID', 'with an error');
 	like($json->encode($r->{result}{content}), qr/look at terms again/,
 		'and what the page says about it');
 	ok(artifact_of($r, 'screenshot'), 'and how it looks');
@@ -115,6 +147,49 @@ subtest 'other forms' => sub {
 		'and says so');
 };
 
+# path, what of the page, success, in the messages, HTTP status, in the warnings
+my @told = (
+	[ '/contact-ok', {}, 1 ],
+	[ '/contact-500', {}, 0, qr/^Server Error \(500\)$/, 500 ],
+	[ '/contact-422', {}, 0, qr/Enter a valid email address/, 422 ],
+	[ '/contact-listed', {}, 0, qr/Enter a valid email address/ ],
+	[ '/contact-title', {}, 0, qr/^Something went wrong/ ],
+	[ '/contact-plain', {}, 0, qr/this address is already registered/i ],
+	[ '/contact-500', { successIndicator => { type => 'urlContains',
+		value => '/contact' } }, 0, qr/Server Error/, 500 ],
+	[ '/contact-listed', { successIndicator => { type => 'textIncludes',
+		value => 'Write to us' } }, 1, qr/valid email/, undef,
+		qr/met, but the page says/ ],
+	[ '/toast?alert', {}, 0, qr/Mail server refused/ ],
+	[ '/toast?field', {}, 0, qr/Email: Use an address of this harbour/ ],
+	[ '/toast?good', {}, 1 ],
+	[ '/toast', {}, 1, undef, undef, qr/the page stayed/ ],
+);
+
+for my $row (@told) {
+	my ($path, $more, $good, $message, $http, $warning) = @$row;
+
+	subtest "$path says how it went" => sub {
+		my $r = task($c, 'submit_and_verify', {
+			startUrl => $apps->url($path), %$more, fields => [
+				{ name => 'Your name', value => 'Ada' },
+				{ name => 'Email', value => 'ada' } ] });
+		my $res = $r->{result};
+
+		result_fits($c, $r);
+		is($r->{status}, $good ? 'succeeded' : 'partial_success',
+			'status') or diag explain $r;
+		is(!!$res->{success}, !!$good, 'success');
+		like(join('|', @{ $res->{messages} // [] }), $message // qr/^$/,
+			'its words');
+		is($res->{httpStatus}, $http, 'HTTP status');
+		is($r->{progress}{doneSteps}, $good ? 5 : 4, 'units done');
+		like("@{ $r->{warnings} }", $warning, 'warned of') if $warning;
+		is(!!$res->{error}, !$good, 'an error, likewise');
+		ok($good || artifact_of($r, 'screenshot'), 'a picture');
+	};
+}
+
 subtest 'a secret' => sub {
 	my $secret = join '', map { ('a' .. 'z')[ rand 26 ] } 1 .. 24;
 	my $r = task($c, 'submit_and_verify', {
@@ -140,6 +215,25 @@ subtest 'a secret' => sub {
 		'nor below the state directory');
 };
 
+subtest 'a field is never filled in for another' => sub {
+	for my $fields ([ [ 'Username', 'ada' ], [ 'Email', 'a@example.org' ] ],
+		[ [ 'Name', 'Ada' ] ]) {
+		my $last = $fields->[-1][0];
+		my $r = task($c, 'submit_and_verify', {
+			startUrl => $apps->url('/signup'), fields => [
+				map { { name => $_->[0], value => $_->[1] } }
+				    @$fields ] });
+		error_is($r->{error}, 'ELEMENT_NOT_FOUND', 'ELEMENT_NOT_FOUND',
+			"$last is not there");
+		like($r->{error}{message}, qr/field \Q$last\E: .*textbox/,
+			'fields that are there are named');
+		unlike($r->{error}{message}, qr/link/, 'links are not');
+		is(artifact_of($r, 'screenshot')->{name}, 'not-found.png',
+			'there is a picture') or diag explain $r->{output};
+	}
+	is((grep { /signup/ } $apps->posts), 0, 'nothing was sent');
+};
+
 subtest 'what is not there, what is refused' => sub {
 	$site->reset;
 	my $r = form('/try/form', [ [ 'Your name', 'x' ],
@@ -163,6 +257,7 @@ subtest 'what is not there, what is refused' => sub {
 };
 
 is($i->stop, 0, 'stops');
-is(left(60, $site->{pid}), '', 'nothing is left');
+is(left(60, $site->{pid}, $apps->{pid}), '', 'nothing is left');
 $site->stop;
+is($apps->stop, 0, 'the applications, too');
 done_testing();

@@ -30,9 +30,12 @@ $ENV{BROWSERTASK_SOCKET} = '/run/browsertask/client.sock';
 put('/run/systemd/system/browsertaskd.service.d/test.conf',
     "[Service]\nWatchdogSec=4\nRestart=always\nExecStart=\nExecReload=\n"
     . "LoadCredential=shop.user:/run/user.txt\n"
-    . "LoadCredential=shop.password:/run/password.txt\n" . $exec);
+    . "LoadCredential=shop.password:/run/password.txt\n"
+    . (join '', map { "LoadCredential=shop.$_.hosts:/run/hosts.txt\n" }
+	qw(user password)) . $exec);
 put('/run/user.txt', 'ada');
 put('/run/password.txt', 'canary-5071');
+put('/run/hosts.txt', "127.0.0.1\n");
 put('/run/test.conf', "maxConcurrentRuns = 5\nwarmCells = 0\n");
 run('systemd-sysusers');
 run('systemd-tmpfiles --create --prefix=/run/browsertask');
@@ -98,13 +101,19 @@ $pid = show('MainPID');
 my ($supervisord) = qx(pgrep -x supervisord -P $pid) =~ /(\d+)/;
 exit 1 if !defined $supervisord;
 kill 'STOP', $supervisord;
+until_true(30, sub { !-d "/proc/$supervisord" });
+($status) = out("$ctl status");
+print 'hung: ', active(), ', restarts ', show('NRestarts'), ', ',
+    show('MainPID') == $pid ? 'same' : 'another', " pid, then $status\n";
+
+kill 'STOP', $pid;
 my $why = '';
 until_true(30, sub {
 	$why = 'watchdog' if show('Result') eq 'watchdog';
 	return $why ne '' && show('MainPID') > 0 && show('MainPID') != $pid &&
 	    active() eq 'active';
 });
-print 'hung: ', active(), ', restarts ', show('NRestarts'), ", $why\n";
+print 'stuck: ', active(), ', restarts ', show('NRestarts'), ", $why\n";
 
 print 'stop: ', run("systemctl stop $unit"), ' ', active(), ', processes ',
     scalar(processes()), ', sockets ', sockets(), ', groups ', groups(), "\n";

@@ -610,7 +610,8 @@ init_buffers(struct drive *d)
 int
 main(int argc, char **argv)
 {
-	static const struct chan_ops ops = { on_msg, NULL, on_closed, NULL };
+	static const struct chan_ops ops = { on_msg, NULL, on_closed, NULL,
+		NULL };
 	static struct drive d;
 	uint8_t block[65536];
 	size_t n;

@@ -73,10 +73,11 @@ test_flags(void)
 static bool
 is_renderer(const char *bytes, size_t len)
 {
-	return sandbox_is_renderer(bytes, len);
+	return sandbox_kind(bytes, len) == SANDBOX_RENDERER;
 }
 
 #define RENDERER(lit) is_renderer(lit, sizeof(lit) - 1)
+#define KIND(lit)     ((int)sandbox_kind(lit, sizeof(lit) - 1))
 
 static void
 test_renderer(void)
@@ -89,6 +90,13 @@ test_renderer(void)
 	ok(!RENDERER("shell --type=zygote"), "another process");
 	ok(!RENDERER("shell --type=rendere"), "cut off");
 	ok(!RENDERER(""), "nothing");
+	is_int(KIND("shell\0--type=gpu-process\0"), SANDBOX_GPU, "GPU");
+	is_int(KIND("chromium --type=utility --x"), SANDBOX_UTILITY, "utility");
+	is_int(KIND("chromium --type=ppapi"), SANDBOX_UTILITY, "any other");
+	is_int(KIND("chromium --type="), SANDBOX_UTILITY, "without a name");
+	is_int(KIND("shell\0--type=zygote\0"), SANDBOX_ZYGOTE, "zygote");
+	is_int(KIND("shell --type=broker"), SANDBOX_ZYGOTE, "broker");
+	is_int(KIND("chromium --headless"), SANDBOX_NONE, "the browser itself");
 }
 
 static void
@@ -111,6 +119,11 @@ test_status(void)
 	ok(!launch_sandbox_is_tight(&one, true), "and not tight");
 	ok(launch_sandbox_is_tight(&one, false), "unless filters are waived");
 	ok(sandbox_parse_status(text, 0, &one), "again");
+	one.others_mode = 0;
+	ok(!launch_sandbox_is_tight(&one, true),
+	    "nor beside a bare GPU process");
+	ok(launch_sandbox_is_tight(&one, false), "unless filters are waived");
+	one.others_mode = 2;
 	one.ns_depth = 1;
 	ok(!launch_sandbox_is_tight(&one, true),
 	    "not in the zygote's namespace");

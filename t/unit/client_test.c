@@ -140,12 +140,25 @@ test_places(void)
 	is_str(got, "/run/user/7/browsertask/client.sock", "as it is named");
 	snprintf(want, sizeof(want), "/tmp/browsertask-%u/client.sock",
 	    (unsigned)getuid());
-	ok(client_place(2, got) && strcmp(got, want) == 0, "then /tmp");
-	ok(!client_place(3, got), "and no more");
+	ok(client_place(3, got) && strcmp(got, want) == 0, "/tmp is the last");
+	ok(!client_place(4, got), "there are no more");
+	setenv("XDG_STATE_HOME", "/home/a/s", 1);
+	ok(client_place(2, got), "before it one beside the state");
+	is_str(got, "/home/a/s/browsertask-run/client.sock", "as it is named");
+	unsetenv("XDG_STATE_HOME");
+	setenv("HOME", "/home/a", 1);
+	ok(client_place(2, got), "or where it is by default");
+	is_str(got, "/home/a/.local/state/browsertask-run/client.sock",
+	    "below the home directory");
 	setenv("XDG_RUNTIME_DIR", "relative", 1);
+	snprintf(want, sizeof(want), "/run/user/%u/browsertask/client.sock",
+	    (unsigned)getuid());
+	ok(client_place(1, got) && strcmp(got, want) == 0,
+	    "a relative runtime directory is none: the login's is tried");
+	unsetenv("XDG_RUNTIME_DIR");
 	ok(client_place(1, got) && strcmp(got, want) == 0 &&
-		!client_place(2, got),
-	    "a relative runtime directory is none");
+		client_place(3, got) && !client_place(4, got),
+	    "as without the variable");
 	setenv("BROWSERTASK_SOCKET", "/x/y", 1);
 	ok(client_place(0, got) && strcmp(got, "/x/y") == 0 &&
 		!client_place(1, got),

@@ -272,6 +272,19 @@ test_paths(void)
 }
 
 static int
+look_at_newest(void)
+{
+	/* On each machine the next one is openat2. */
+	if (confine_newest(SYS_openat2 - 1) != 0)
+		return 1;
+	if (syscall(SYS_getppid) == -1)
+		return 2;
+	if (syscall(SYS_openat2, -1, "x", NULL, 0) != -1 || errno != ENOSYS)
+		return 3;
+	return 0;
+}
+
+static int
 look_at_limits(void)
 {
 	int fd = dup(1), pipes[2];
@@ -336,6 +349,8 @@ main(void)
 	else {
 		test_filter();
 		test_child(look_at_bad_tables, "tables that are wrong");
+		test_child(
+		    look_at_newest, "calls above the newest known are absent");
 		test_paths();
 		test_child(look_at_limits, "limits");
 	}

@@ -377,6 +377,8 @@ struct lists {
 	bool local;
 	const char *service_forbidden, *run_forbidden;
 	const char *service_allowed, *run_allowed;
+	bool named, was_public;
+	const char *kept, *near; /* NULL: empty */
 };
 
 /* The rule that refuses, "" for none; "name: " when before resolving. */
@@ -384,10 +386,19 @@ static const char *
 judged(const struct lists *ls, const char *host, const char *address)
 {
 	static char rule[JUDGE_RULE_BYTES + 8], r[JUDGE_RULE_BYTES];
-	struct domain_list *l[4] = { list(ls->service_forbidden),
+	struct domain_list *l[6] = { list(ls->service_forbidden),
 		list(ls->run_forbidden), list(ls->service_allowed),
-		list(ls->run_allowed) };
-	const struct judge j = { ls->local, l[0], l[1], l[2], l[3] };
+		list(ls->run_allowed), list(ls->kept == NULL ? "" : ls->kept),
+		list(ls->near == NULL ? "" : ls->near) };
+	const struct judge j = { .local = ls->local,
+		.named = ls->named,
+		.was_public = ls->was_public,
+		.service_forbidden = l[0],
+		.run_forbidden = l[1],
+		.service_allowed = l[2],
+		.run_allowed = l[3],
+		.run_kept = l[4],
+		.service_local = l[5] };
 	struct host h = read_text(host), a = read_text(address);
 
 	rule[0] = '\0';
@@ -395,10 +406,18 @@ judged(const struct lists *ls, const char *host, const char *address)
 		snprintf(rule, sizeof(rule), "name: %s", r);
 	else if (!judge_address(&j, &h, &a.address, 443, r))
 		snprintf(rule, sizeof(rule), "%s", r);
-	for (size_t i = 0; i < 4; i++)
+	for (size_t i = 0; i < 6; i++)
 		domain_list_free(&l[i]);
 	return rule;
 }
+
+/* Of a run's trust, the four lists in order, and fields that differ. */
+#define LISTS(trust, of_service, of_run, allowed_service, ...)               \
+	{                                                                    \
+		.local = trust, .service_forbidden = of_service,             \
+		.run_forbidden = of_run, .service_allowed = allowed_service, \
+		.run_allowed = __VA_ARGS__                                   \
+	}
 
 static void
 test_judge(void)
@@ -407,45 +426,77 @@ test_judge(void)
 		struct lists lists;
 		const char *host, *address, *rule;
 	} rows[] = {
-		{ { false, "", "", "", "" }, "a.example", "8.8.8.8", "" },
-		{ { false, "", "", "", "" }, "a.example", "10.0.0.1",
+		{ LISTS(false, "", "", "", ""), "a.example", "8.8.8.8", "" },
+		{ LISTS(false, "", "", "", ""), "a.example", "10.0.0.1",
 		    "class private" },
-		{ { true, "", "", "", "" }, "a.example", "10.0.0.1", "" },
-		{ { true, "", "", "", "" }, "a.example", "169.254.169.254",
+		{ LISTS(true, "", "", "", ""), "a.example", "10.0.0.1",
+		    "class private: name the host in inputs or "
+		    "allowedDomains" },
+		{ LISTS(true, "", "", "", "", .named = true), "a.example",
+		    "10.0.0.1", "" },
+		{ LISTS(true, "", "", "", "", .named = true), "a.example",
+		    "169.254.169.254", "class metadata" },
+		{ LISTS(false, "", "", "", "", .named = true), "a.example",
+		    "10.0.0.1", "class private" },
+		{ LISTS(
+		      true, "", "", "", "", .named = true, .was_public = true),
+		    "a.example", "::1",
+		    "class loopback: the name was public before" },
+		{ LISTS(
+		      true, "", "", "", "", .named = true, .was_public = true),
+		    "a.example", "8.8.8.8", "" },
+		{ LISTS(true, "", "", "*", "*", .near = "*"), "a.example",
+		    "fd00::1",
+		    "class unique local: name the host in inputs or "
+		    "allowedDomains" },
+		{ LISTS(true, "", "", "a.example", ""), "a.example", "10.0.0.1",
+		    "" },
+		{ LISTS(true, "", "", "", "*.example"), "a.example", "10.0.0.1",
+		    "" },
+		{ LISTS(true, "", "", "", "", .near = "10.0.0.0/8"),
+		    "a.example", "10.0.0.1", "" },
+		{ LISTS(true, "", "", "", "", .kept = "a.example"), "a.example",
+		    "10.0.0.1", "" },
+		{ LISTS(
+		      true, "", "", "", "", .named = true, .kept = "b.example"),
+		    "a.example", "8.8.8.8", "name: not in the client's hosts" },
+		{ LISTS(true, "", "", "", "", .kept = "9.0.0.0/8"), "a.example",
+		    "8.8.8.8", "not in the client's hosts" },
+		{ LISTS(true, "", "", "", ""), "a.example", "169.254.169.254",
 		    "class metadata" },
-		{ { true, "a.example", "", "", "" }, "a.example", "8.8.8.8",
+		{ LISTS(true, "a.example", "", "", ""), "a.example", "8.8.8.8",
 		    "name: setting forbiddenDomains a.example" },
-		{ { true, "", "*.example", "", "" }, "a.example", "8.8.8.8",
+		{ LISTS(true, "", "*.example", "", ""), "a.example", "8.8.8.8",
 		    "name: forbidden *.example" },
-		{ { true, "", "8.8.0.0/16", "", "" }, "a.example", "8.8.8.8",
+		{ LISTS(true, "", "8.8.0.0/16", "", ""), "a.example", "8.8.8.8",
 		    "forbidden 8.8.0.0/16" },
-		{ { true, "", "10.0.0.0/8", "", "" }, "a.example",
+		{ LISTS(true, "", "10.0.0.0/8", "", ""), "a.example",
 		    "64:ff9b::10.1.1.1", "forbidden 10.0.0.0/8" },
-		{ { true, "", "10.0.0.0/8", "", "" }, "012.1", "10.0.0.1",
+		{ LISTS(true, "", "10.0.0.0/8", "", ""), "012.1", "10.0.0.1",
 		    "forbidden 10.0.0.0/8" },
-		{ { true, "", "", "b.example", "" }, "a.example", "8.8.8.8",
+		{ LISTS(true, "", "", "b.example", ""), "a.example", "8.8.8.8",
 		    "name: not in setting allowedDomains" },
-		{ { true, "", "", "", "b.example" }, "a.example", "8.8.8.8",
+		{ LISTS(true, "", "", "", "b.example"), "a.example", "8.8.8.8",
 		    "name: not in allowedDomains" },
-		{ { true, "", "", "", "a.example:80" }, "a.example", "8.8.8.8",
-		    "name: not in allowedDomains" },
-		{ { true, "", "", "", "8.8.0.0/16" }, "a.example", "8.8.8.8",
+		{ LISTS(true, "", "", "", "a.example:80"), "a.example",
+		    "8.8.8.8", "name: not in allowedDomains" },
+		{ LISTS(true, "", "", "", "8.8.0.0/16"), "a.example", "8.8.8.8",
 		    "" },
-		{ { true, "", "", "", "8.8.0.0/16" }, "a.example", "9.9.9.9",
+		{ LISTS(true, "", "", "", "8.8.0.0/16"), "a.example", "9.9.9.9",
 		    "not in allowedDomains" },
-		{ { false, "", "", "", "a.example" }, "a.example", "127.0.0.1",
-		    "class loopback" },
-		{ { false, "", "", "*", "a.example" }, "A.Example.", "8.8.8.8",
-		    "" },
-		{ { false, "", "a.example", "", "a.example" }, "a.example",
+		{ LISTS(false, "", "", "", "a.example"), "a.example",
+		    "127.0.0.1", "class loopback" },
+		{ LISTS(false, "", "", "*", "a.example"), "A.Example.",
+		    "8.8.8.8", "" },
+		{ LISTS(false, "", "a.example", "", "a.example"), "a.example",
 		    "8.8.8.8", "name: forbidden a.example" },
-		{ { true, "", "", "*.localhost", "" }, "localhost", "127.0.0.1",
-		    "name: not in setting allowedDomains" },
-		{ { true, "", "localhost", "", "" }, "localhost", "127.0.0.1",
-		    "name: forbidden localhost" },
-		{ { true, "", "", "", "" }, "a b", "8.8.8.8",
+		{ LISTS(true, "", "", "*.localhost", ""), "localhost",
+		    "127.0.0.1", "name: not in setting allowedDomains" },
+		{ LISTS(true, "", "localhost", "", ""), "localhost",
+		    "127.0.0.1", "name: forbidden localhost" },
+		{ LISTS(true, "", "", "", ""), "a b", "8.8.8.8",
 		    "name: not a host name" },
-		{ { true, "*", "", "", "" }, "8.8.8.8", "8.8.8.8",
+		{ LISTS(true, "*", "", "", ""), "8.8.8.8", "8.8.8.8",
 		    "name: setting forbiddenDomains *" },
 	};
 

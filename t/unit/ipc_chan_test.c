@@ -25,6 +25,8 @@ struct seen {
 	struct chan *free_in_msg;
 	struct chan *free_in_closed;
 	bool hold_each;
+	size_t grown, most; /* what is not complete may hold; 0: anything */
+	uint32_t partial;
 	bool answer_each; /* with so much that a socket does not hold many */
 };
 
@@ -99,8 +101,21 @@ on_drained(struct chan *c, void *ctx)
 	((struct seen *)ctx)->drained++;
 }
 
-static const struct chan_ops ops = { on_msg, on_refused, on_closed,
-	on_drained };
+static bool
+on_growth(struct chan *c, size_t bytes, void *ctx)
+{
+	struct seen *s = ctx;
+
+	s->grown = bytes;
+	if (s->most == 0 || bytes <= s->most)
+		return true;
+	if (!chan_partial_seq(c, &s->partial))
+		s->partial = 0;
+	return false;
+}
+
+static const struct chan_ops ops = { on_msg, on_refused, on_closed, on_drained,
+	on_growth };
 
 /* A chan and the bare other end of its socket. */
 static struct chan *
@@ -222,6 +237,40 @@ test_stream_garbage(void)
 	    sizeof(bomb), "the message ends within a value");
 	stream_ends("a request before hello", PEER_HELLO, get, len,
 	    "run.get is not permitted now");
+}
+
+static void
+test_growth(void)
+{
+	static uint8_t part[200000] = { 0, 16, 0, 0, 0x94, 0, 5, 0xa4 };
+	static const uint8_t odd[] = { 0, 16, 0, 0, 0x93, 0, 5, 0xa4 };
+	struct chan *c;
+	struct seen s;
+	int fd;
+
+	c = half(IPC_IN, &s, &fd);
+	chan_set_phase(c, PEER_READY);
+	fd_write_all(fd, part, sizeof(part));
+	turn();
+	ok(s.grown >= sizeof(part) && s.grown < 3 * sizeof(part),
+	    "the owner is told what a part of a frame holds (%zu)", s.grown);
+	s.most = 300000;
+	for (int i = 0; i < 8 && s.closed == 0; i++) {
+		(void)!write(fd, part, sizeof(part) / 8);
+		turn();
+	}
+	is_int(s.partial, 5, "the number of its request is known");
+	is_str(s.reason, "finished", "too much ends the connection");
+	chan_free(&c);
+	close(fd);
+	c = half(IPC_IN, &s, &fd);
+	chan_set_phase(c, PEER_READY);
+	s.most = 8;
+	fd_write_all(fd, odd, sizeof(odd));
+	turn();
+	ok(s.closed == 1 && s.partial == 0, "not of what is no request");
+	chan_free(&c);
+	close(fd);
 }
 
 static void
@@ -600,6 +649,7 @@ main(void)
 	signal(SIGPIPE, SIG_IGN);
 	test_split();
 	test_stream_garbage();
+	test_growth();
 	test_refused();
 	test_hello();
 	test_big_frame();

@@ -53,7 +53,8 @@ on_closed(struct chan *c, const char *reason, void *ctx)
 	strlcpy(s->reason, reason, sizeof(s->reason));
 }
 
-static const struct chan_ops ops = { on_msg, on_refused, on_closed, NULL };
+static const struct chan_ops ops = { on_msg, on_refused, on_closed, NULL,
+	NULL };
 
 static void
 turn(void)

@@ -40,6 +40,11 @@ test_values(void)
 	ok(json_str_copy(s, small, 5) && strcmp(small, "x\n\xc3\xa9") == 0,
 	    "a copy that just fits");
 	ok(!json_str_copy(s, small, 4), "a copy that does not fit");
+	ok(json_str_cut(s, small, 4) && strcmp(small, "x\n") == 0,
+	    "is cut behind a whole character");
+	ok(json_str_cut(s, small, 5) && strcmp(small, "x\n\xc3\xa9") == 0,
+	    "unless it fits");
+	ok(!json_str_cut(s, small, 0), "nothing fits nowhere");
 	ok(json_raw(s, &raw, &len) && len == 11 && raw[0] == '"' &&
 		raw[10] == '"',
 	    "raw text has the quotes");

@@ -68,6 +68,8 @@ static const int second_link[LAUNCH__MAX] = {
 	[LAUNCH_WORKER_EXITED] = 1 << LAUNCH_TO_SUPERVISORD,
 	[LAUNCH_SETTING] = 1 << LAUNCH_TO_EGRESSD,
 	[LAUNCH_KILL_WORKER] = 1 << LAUNCH_TO_CELL,
+	[LAUNCH_PING] = 1 << LAUNCH_TO_EGRESSD,
+	[LAUNCH_PONG] = 1 << LAUNCH_FROM_EGRESSD,
 	[LAUNCH_LIMIT] = 1 << LAUNCH_TO_SUPERVISORD,
 	[LAUNCH_RESTART] = 1 << LAUNCH_FROM_SUPERVISORD,
 	[LAUNCH_USAGE] = 1 << LAUNCH_TO_SUPERVISORD,
@@ -178,7 +180,7 @@ static void
 test_each_type(enum launch_type type)
 {
 	enum launch_link link = first_link[type];
-	int nfds = launch_fd_count(type), fds[2] = { 0, 1 }, got[2];
+	int nfds = launch_type_fds(type), fds[2] = { 0, 1 }, got[2];
 	const char *name = launch_type_name(type);
 	uint8_t big[sizeof(struct launch_msg) + 1] = { 0 };
 	struct launch_msg m, back;
@@ -562,7 +564,7 @@ test_garbage(void)
 			    (uint8_t)next_random();
 		open_pair();
 		fd_send_msg(
-		    pair[0], &m, sizeof(m), null, launch_fd_count(type));
+		    pair[0], &m, sizeof(m), null, launch_type_fds(type));
 		if (launch_recv(pair[1], first_link[type], &back, fds) == 0) {
 			accepted++;
 			if (!fields_good(&back))

@@ -44,6 +44,7 @@ start(void)
 	adapter.out = out_new(
 	    adapter.base, open("/dev/null", O_WRONLY | O_CLOEXEC), &ops, NULL);
 	config.socket = path;
+	config.label = "";
 	adapter.link = link_new(adapter.base, &config);
 }
 

@@ -3,6 +3,7 @@
 
 #include "model/audit.h"
 #include "model/errors.h"
+#include "model/mime.h"
 #include "model/protections.h"
 #include "model/run.h"
 #include "model/setting_checks.h"
@@ -57,6 +58,42 @@ test_states(void)
 	    "state by name");
 	ok(!run_status_by_name("done", &s), "unknown state refused");
 	is_int(RUN__MAX, 6, "six states, frozen");
+}
+
+/* What a worker chooses of an artifact, and what of that is shown to people. */
+static void
+test_labels(void)
+{
+	static const char *const names[] = { "a", "items.csv", "Table 2_a-b.gz",
+		"_secret_.png", "0" };
+	static const char *const no_names[] = { "", ".", "..", ".a", "-rf",
+		"a/b", "../a", " a", "a\n", "a\033[1m", "\303\251", "a:b",
+		"a\"b" };
+	static const char *const mimes[] = { "text/csv", "image/svg+xml",
+		"text/csv; charset=utf-8; header=present", "a/b;c=d",
+		"application/vnd.x-y.z+json" };
+	static const char *const no_mimes[] = { "", "text", "text/", "/csv",
+		"text/csv;", "text/csv; charset",
+		"text/csv; charset=", "text/c v", "text/csv\r\nX: y",
+		"text/\033[1m", "text/csv/x", "text/csv; a=\"b\"",
+		"text/csv " };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		ok(artifact_name_is_valid(names[i]), "name: %s", names[i]);
+	for (size_t i = 0; i < sizeof(no_names) / sizeof(no_names[0]); i++)
+		ok(!artifact_name_is_valid(no_names[i]), "no name: %zu", i);
+	for (size_t i = 0; i < sizeof(mimes) / sizeof(mimes[0]); i++)
+		ok(mime_is_valid(mimes[i]), "media type: %s", mimes[i]);
+	for (size_t i = 0; i < sizeof(no_mimes) / sizeof(no_mimes[0]); i++)
+		ok(!mime_is_valid(no_mimes[i]), "no media type: %zu", i);
+	ok(run_phase_is_templates("acting") &&
+		run_phase_is_templates("retrying"),
+	    "phases of templates");
+	ok(!run_phase_is_templates("takeover") &&
+		!run_phase_is_templates("waiting_user") &&
+		!run_phase_is_templates("waiting_approval") &&
+		!run_phase_is_templates(""),
+	    "phases of the service alone, and none");
 }
 
 static void
@@ -333,6 +370,7 @@ main(void)
 	test_settings_lists();
 	test_settings_addresses();
 	test_states();
+	test_labels();
 	test_settings();
 	return done_testing();
 }

@@ -58,13 +58,19 @@ add(struct secrets *s, const struct ulid *run, const char *name,
     const char *value, int error)
 {
 	struct launch_secret_ref ref = { .run = *run };
-	int fd = memfd_create("value", MFD_CLOEXEC);
+	const char *const bytes[STORED_FILES] = { value, "a.b" };
+	struct stored stored;
 
 	strlcpy(ref.name, name, sizeof(ref.name));
-	if (write(fd, value, strlen(value)) == -1)
-		error = errno;
-	secrets_add(s, &ref, fd, (off_t)strlen(value), error);
-	close(fd);
+	for (size_t i = 0; i < STORED_FILES; i++) {
+		stored.fd[i] = memfd_create("value", MFD_CLOEXEC);
+		stored.size[i] = (off_t)strlen(bytes[i]);
+		if (write(stored.fd[i], bytes[i], strlen(bytes[i])) == -1)
+			error = errno;
+	}
+	secrets_add(s, &ref, &stored, error);
+	for (size_t i = 0; i < STORED_FILES; i++)
+		close(stored.fd[i]);
 }
 
 static void
@@ -96,15 +102,16 @@ test_stored(struct secrets *s, const struct ulid *a, const struct ulid *b)
 {
 	add(s, b, "one", "first", 0);
 	add(s, b, "two", "", 0);
-	is_str(given(s, b), "|one|\005|||first|two|||||",
+	is_str(given(s, b), "|one|\005|||first\003|||a.b|two|||||\003|||a.b",
 	    "stored ones, with names and lengths");
 	is_str(given(s, b), "(none)", "are given once");
 	add(s, a, "one", "first", 0);
-	is_str(given(s, a), "[]|one|\005|||first", "behind what was kept");
+	is_str(given(s, a), "[]|one|\005|||first\003|||a.b",
+	    "behind what was kept");
 	add(s, a, "one", "first", 0);
 	add(s, b, "two", "second", 0);
 	is_str(given(s, a), "[]", "another run's never");
-	is_str(given(s, b), "|two|\006|||second", "each to its own");
+	is_str(given(s, b), "|two|\006|||second\003|||a.b", "each to its own");
 	add(s, b, "one", "first", 0);
 	add(s, b, "two", "", ENOENT);
 	add(s, b, "three", "third", EPERM);

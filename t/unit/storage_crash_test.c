@@ -40,7 +40,8 @@ unit_write(struct store_txn *txn, void *arg)
 }
 
 static void
-unit_make(struct store *s, struct unit *u, struct spool **ret_spool)
+unit_make(struct store *s, struct unit *u, struct spool **ret_spool,
+    struct artifact_writer **ret_writer)
 {
 	struct artifact_writer *w;
 	const void *bytes;
@@ -57,13 +58,14 @@ unit_make(struct store *s, struct unit *u, struct spool **ret_spool)
 	    spool_append(*ret_spool, page, 3000, &u->item.extents[0]) !=
 		STORE_OK)
 		errx(1, "unit");
-	artifact_writer_free(&w);
+	*ret_writer = w;
 }
 
 /* Commits units and writes the id of each one to fd, until it is killed. */
 static int
 child(const char *dir, int fd)
 {
+	struct artifact_writer *w;
 	struct spool *sp;
 	struct unit u;
 	struct store *s;
@@ -71,9 +73,10 @@ child(const char *dir, int fd)
 	strlcpy(fx_dir, dir, sizeof(fx_dir));
 	s = fx_open();
 	for (;;) {
-		unit_make(s, &u, &sp);
+		unit_make(s, &u, &sp, &w);
 		if (fx_write(s, unit_write, &u) != STORE_OK)
 			return 2;
+		artifact_writer_free(&w);
 		spool_free(&sp);
 		if (write(fd, &u.run.id, ULID_BYTES) != ULID_BYTES)
 			return 3;

@@ -76,6 +76,12 @@ test_new_store(void)
 	store_free(&s);
 }
 
+static int
+write_nothing(struct store_txn *txn, void *arg)
+{
+	return STORE_OK;
+}
+
 /* Two ids that share the last characters, and so the directory. */
 static enum store_err
 publish(struct store *s, uint8_t which)
@@ -91,6 +97,8 @@ publish(struct store *s, uint8_t which)
 	    artifact_writer_append(w, bytes, sizeof(bytes)) != STORE_OK)
 		errx(1, "artifact");
 	rc = artifact_writer_finish(w, &row, &inline_bytes);
+	if (rc == STORE_OK && fx_write(s, write_nothing, NULL) == STORE_OK)
+		rc = artifact_writer_error(w);
 	artifact_writer_free(&w);
 	return rc;
 }

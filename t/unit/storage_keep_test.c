@@ -385,6 +385,66 @@ test_trim(void)
 }
 
 static int
+forget_owner(struct store_txn *txn, void *arg)
+{
+	return meta_put(txn, "artifact_bytes_7", *(int64_t *)arg);
+}
+
+static int64_t
+held_by(struct store *s, uint32_t uid)
+{
+	uint64_t n = 0;
+	int rc = artifact_total_of(fx_read(s), uid, &n);
+
+	store_read_end(s);
+	return rc == STORE_OK ? (int64_t)n : -1;
+}
+
+/* What one user holds does not cost another user anything. */
+static void
+test_trim_owners(void)
+{
+	struct artifact_row a[TRIM_RUNS];
+	int64_t wrong = 1000;
+	struct store *s;
+
+	fx_new();
+	s = fx_open();
+	for (int i = 0; i < TRIM_RUNS; i++) {
+		struct run_record r = fx_run();
+		struct expire e = { r.id, FX_NOW + 100 + i };
+
+		a[i] = inline_row(&r.id);
+		a[i].uid = i < 3 ? 7 : 8;
+		fx_write(s, add_artifact, &a[i]);
+		fx_write(s, expire_all, &e);
+	}
+	ok(held_by(s, 7) == 30 && held_by(s, 8) == 50, "what each holds");
+	while (trim(s, 60, 100).more)
+		;
+	ok(held_by(s, 7) == 30 && held_by(s, 8) == 30,
+	    "who holds the most loses artifacts, though others are older");
+	is_int(state_at(s, &a[3].id, FX_NOW + 51), ARTIFACT_TOMBSTONE,
+	    "first that which would be next");
+	is_int(state_at(s, &a[0].id, FX_NOW + 51), ARTIFACT_IN_ROW,
+	    "not another user's");
+	while (trim(s, 40, 100).more)
+		;
+	ok(held_by(s, 7) == 20 && held_by(s, 8) == 20,
+	    "who hold as much lose as much");
+	fx_write(s, forget_owner, &wrong);
+	while (trim(s, 30, 100).more)
+		;
+	ok(held(s) == 30 && held_by(s, 7) + held_by(s, 8) == 30,
+	    "a number that is wrong is put right");
+	while (trim(s, 0, 100).more)
+		;
+	ok(held(s) == 0 && held_by(s, 7) == 0 && held_by(s, 8) == 0,
+	    "all of it");
+	store_free(&s);
+}
+
+static int
 insert_with_events(struct store_txn *txn, void *arg)
 {
 	struct event_row row = { .kind = EVENT_PROGRESS };
@@ -446,6 +506,7 @@ main(void)
 	test_key_with_run();
 	test_artifact_life();
 	test_trim();
+	test_trim_owners();
 	test_sweep_batches();
 	return done_testing();
 }

@@ -121,7 +121,7 @@ test_event_bounds(void)
 	l = log_read(s, &r.id, 0, UINT64_MAX);
 	ok(l.n == LIMIT_EVENTS && l.last == LIMIT_EVENTS + 100 && l.rising,
 	    "the log keeps its size, the newest is there");
-	e.kind = EVENT_ARTIFACT_CREATED;
+	e.kind = EVENT_APPROVAL_REQUIRED;
 	e.n = 3;
 	fx_write(s, append_events, &e);
 	is_int(log_read(s, &r.id, 0, UINT64_MAX).n, LIMIT_EVENTS + 3,

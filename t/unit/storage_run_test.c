@@ -530,6 +530,54 @@ is_range(struct store *s, struct run_range range, uint64_t offset, int n,
 	    (unsigned long long)total, (long long)(seen[1] - RANGE_NOW));
 }
 
+static bool
+some_visit(
+    const struct ulid *id, const struct run_record *rec, int err, void *arg)
+{
+	struct ulid **at = arg;
+
+	*(*at)++ = *id;
+	return true;
+}
+
+/* A list in steps is the list at once. */
+static void
+test_list_some(void)
+{
+	struct run_filter queued = { .by_status = true };
+	struct ulid ids[30], *at = ids, seen[30];
+	int steps = 0, rc = STORE_OK;
+	struct run_walk walk = { .offset = 7 }, none = { .offset = 30 };
+	struct store *s;
+
+	memset(seen, 0, sizeof(seen));
+	fx_new();
+	s = fx_open();
+	for (int i = 0; i < 30; i++) {
+		struct run_record r = fx_run();
+
+		ids[29 - i] = r.id;
+		fx_write(s, fx_insert, &r);
+	}
+	at = seen;
+	while (rc == STORE_OK && !walk.done) {
+		rc = run_list_some(fx_read(s), &queued, &walk,
+		    5 * RUN_WORK_VISIT, some_visit, &at);
+		store_read_end(s);
+		steps++;
+	}
+	ok(rc == STORE_OK && at - seen == 23 &&
+		memcmp(seen, ids + 7, 23 * sizeof(ids[0])) == 0,
+	    "a list in steps has each run once");
+	ok(steps >= 5, "of bounded length: %d", steps);
+	at = seen;
+	rc = run_list_some(fx_read(s), &queued, &none, 1, some_visit, &at);
+	store_read_end(s);
+	ok(rc == STORE_OK && none.done && at == seen,
+	    "behind the end there is nothing to walk to");
+	store_free(&s);
+}
+
 static void
 test_range(void)
 {
@@ -679,6 +727,7 @@ main(void)
 	test_model(40);
 	test_model(300);
 	test_list_cost();
+	test_list_some();
 	test_range();
 	test_recovery();
 	return done_testing();

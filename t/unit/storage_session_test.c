@@ -40,6 +40,7 @@ struct take {
 	uint32_t uid;
 	int64_t now_ms;
 	enum trust_level trust;
+	const char *label; /* NULL: none */
 };
 
 static int
@@ -47,7 +48,8 @@ take(struct store_txn *txn, void *arg)
 {
 	struct take *t = arg;
 
-	return session_take(txn, &t->id, t->uid, t->trust, t->now_ms);
+	return session_take(txn, &t->id, t->uid, t->trust,
+	    t->label == NULL ? "" : t->label, t->now_ms);
 }
 
 struct give {
@@ -112,7 +114,7 @@ static void
 test_rows(void)
 {
 	struct session_record r = made(7, FX_NOW), got, bad;
-	struct take t = { r.id, 7, FX_NOW, TRUST_LOCAL };
+	struct take t = { r.id, 7, FX_NOW, TRUST_LOCAL, NULL };
 	struct store *s;
 
 	fx_new();
@@ -147,12 +149,57 @@ test_rows(void)
 	store_free(&s);
 }
 
+struct share {
+	struct ulid id;
+	bool shared;
+};
+
+static int
+share(struct store_txn *txn, void *arg)
+{
+	const struct share *h = arg;
+
+	return session_share(txn, &h->id, h->shared);
+}
+
+static void
+test_labels(void)
+{
+	struct session_record r = made(7, FX_NOW), got;
+	struct take t = { r.id, 7, FX_NOW, TRUST_LOCAL, NULL };
+	struct share h = { r.id, true };
+	struct store *s;
+
+	strlcpy(r.owner, "one", sizeof(r.owner));
+	fx_new();
+	s = fx_open();
+	is_int(fx_write(s, share, &h), STORE_NOT_FOUND, "nothing to share");
+	fx_write(s, insert, &r);
+	get(s, &r.id, &got);
+	is_str(got.owner, "one", "a session has its client's label");
+	is_int(fx_write(s, take, &t), STORE_NOT_FOUND,
+	    "clients without a label do not get it");
+	t.label = "two";
+	is_int(fx_write(s, take, &t), STORE_NOT_FOUND, "nor others");
+	t.label = "one";
+	is_int(fx_write(s, take, &t), STORE_OK, "those of the label do");
+	t.label = SESSION_ALL_LABELS;
+	is_int(fx_write(s, take, &t), STORE_OK, "and those of all labels");
+	t.label = "two";
+	is_int(fx_write(s, share, &h), STORE_OK, "it is shared");
+	is_int(fx_write(s, take, &t), STORE_OK, "for all");
+	h.shared = false;
+	is_int(fx_write(s, share, &h), STORE_OK, "and no more");
+	is_int(fx_write(s, take, &t), STORE_NOT_FOUND, "for others");
+	store_free(&s);
+}
+
 /* Two runs of one session, the second waiting for the first. */
 static void
 test_give_back(void)
 {
 	struct session_record r = made(1000, FX_NOW), got;
-	struct take t = { r.id, 1000, FX_NOW, TRUST_LOCAL };
+	struct take t = { r.id, 1000, FX_NOW, TRUST_LOCAL, NULL };
 	struct run_record a = fx_run(), b = fx_run();
 	struct give g = { &a, FX_NOW + 50 };
 	uint64_t live = 9;
@@ -426,7 +473,7 @@ static void
 test_expiry(void)
 {
 	struct session_record r = made(7, FX_NOW), other = made(7, FX_NOW);
-	struct take t = { other.id, 7, FX_NOW, TRUST_LOCAL };
+	struct take t = { other.id, 7, FX_NOW, TRUST_LOCAL, NULL };
 	struct store *s;
 
 	fx_new();
@@ -450,6 +497,7 @@ int
 main(void)
 {
 	test_rows();
+	test_labels();
 	test_give_back();
 	test_list();
 	test_state();

@@ -30,6 +30,7 @@ test_run(struct store_txn *txn, int schema)
 	    "... its level of trust");
 	is_int(r.heard, schema < 3 ? 0 : OLD_HEARD,
 	    "... what it heard of its worker");
+	ok(!r.acted, "... it is not known to have changed anything");
 	is_int(run_total(txn, &f, &total), STORE_OK, "a total");
 	is_int(total, 1, "... counts it");
 	is_int(run_doc_get(txn, &old.run, RUN_DOC_INPUTS, &p, &len), STORE_OK,

@@ -223,6 +223,7 @@ tell_sandbox(uint32_t id)
 	m.u.sandbox.seccomp_mode = 2;
 	m.u.sandbox.ns_depth = LAUNCH_NS_DEPTH;
 	m.u.sandbox.no_new_privs = 1;
+	m.u.sandbox.others_mode = 2;
 	tell(&m, NULL);
 }
 

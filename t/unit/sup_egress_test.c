@@ -82,9 +82,11 @@ theirs_on_msg(struct chan *chan, const struct ipc_msg *m, void *ctx)
 
 	note("%s %d", msg_row(p->msg)->name, (int)ipc_int(p, F_CELL_ID, 0));
 	if (p->msg == MSG_E_BIND)
-		note(" %s [%s] [%s] %d", ipc_str(p, F_TRUST),
+		note(" %s [%s] [%s] [%s] %d", ipc_str(p, F_TRUST),
 		    ipc_str(p, F_ALLOWED), ipc_str(p, F_FORBIDDEN),
-		    (int)ipc_int(p, F_MAX_CONNECTIONS, 0));
+		    ipc_str(p, F_KEPT), (int)ipc_int(p, F_MAX_CONNECTIONS, 0));
+	if (p->msg == MSG_E_NAMES)
+		note(" %zu", strlen(ipc_str(p, F_HOSTS)));
 	note(";");
 }
 
@@ -109,12 +111,16 @@ start_egressd(void)
 	egress_take(egress, sv[0]);
 }
 
+static const char *names; /* the next run's; NULL: none */
+
 static struct egress_binding *
 bind_cell(uint32_t cell, const char *name)
 {
 	const struct egress_rules rules = { .trust = TRUST_REMOTE,
 		.allowed = "a.example",
 		.forbidden = "b.example\nc.example",
+		.kept = "*.example",
+		.named = names == NULL ? "" : names,
 		.max_connections = 256,
 		.max_bytes = 1 << 20 };
 
@@ -159,8 +165,9 @@ report(uint32_t cell, const char *outcome)
 	chan_note(theirs, &p);
 }
 
-#define BIND(cell) \
-	"egress.bind " #cell " remote [a.example] [b.example\nc.example] 256;"
+#define BIND(cell)                                                         \
+	"egress.bind " #cell " remote [a.example] [b.example\nc.example] " \
+	"[*.example] 256;"
 
 static void
 test_course(void)
@@ -195,6 +202,30 @@ test_course(void)
 	is_str(taken(), "", "nothing more is said");
 	answer(MSG_E_UNBOUND, 7, true);
 	is_str(taken(), "", "or heard");
+}
+
+static void
+test_names(void)
+{
+	static char many[100000];
+	struct egress_binding *b;
+
+	names = "a.example\n10.0.0.1\n";
+	b = bind_cell(7, "one");
+	is_str(taken(), "egress.names 7 19;" BIND(7),
+	    "hosts that inputs name are said before the binding");
+	egress_release(&b);
+	taken();
+	/* Lines of 10 bytes, which messages hold whole. */
+	for (size_t i = 0; i + 10 < sizeof(many); i += 10)
+		memcpy(many + i, "a.example\n", 10);
+	names = many;
+	b = bind_cell(7, "one");
+	is_str(taken(), "egress.names 7 60000;egress.names 7 39990;" BIND(7),
+	    "in as many messages as it takes");
+	egress_release(&b);
+	taken();
+	names = NULL;
 }
 
 static void
@@ -268,6 +299,7 @@ main(void)
 	egress = egress_new(base);
 	egress_expect(egress);
 	test_course();
+	test_names();
 	test_refused();
 	test_restart();
 	test_absent();

@@ -19,67 +19,167 @@ static void
 test_share(void)
 {
 	struct share_tree tree;
-	struct share *a, *b, *c, *none = NULL;
+	struct share *a, *b, *c, *root, *none = NULL;
+	struct settings set;
+	char why[SHARE_TEXT_BYTES];
 
+	settings_default(&set);
+	set.maxClientsPerUid = 2;
 	share_init(&tree);
 	a = share_take(&tree, 1000);
 	b = share_take(&tree, 1000);
 	c = share_take(&tree, 999);
+	root = share_take(&tree, 0);
 	ok(a == b && a != c, "one for each user");
-	ok(a->uid == 1000 && a->count == 2 && c->count == 1, "counted");
+	share_grow(a, SHARE_CLIENTS, 1);
+	ok(share_has_room(a, &set, SHARE_CLIENTS, 1), "below its limit");
+	share_grow(b, SHARE_CLIENTS, 1);
+	ok(!share_has_room(a, &set, SHARE_CLIENTS, 1), "at its limit");
+	ok(share_has_room(a, &set, SHARE_CLIENTS, 0), "for none there is room");
+	ok(!share_has_room(c, &set, SHARE_CLIENTS, UINT64_MAX),
+	    "a number that is too great");
+	ok(share_has_room(c, &set, SHARE_CLIENTS, 2), "another has its own");
+	ok(share_has_room(root, &set, SHARE_CLIENTS, UINT64_MAX),
+	    "root has no limit");
+	share_refusal(a, &set, SHARE_CLIENTS, 1, why);
+	is_str(why,
+	    "uid 1000 would have 3 connections with this one, a user may have"
+	    " 2 (the setting maxClientsPerUid)",
+	    "the refusal names the setting");
+	share_grow_hourly(c, SHARE_AUDIT_ROWS, 3);
+	share_grow_hourly(c, SHARE_AUDIT_ROWS, 4);
+	share_shrink(a, SHARE_CLIENTS, 2);
 	share_give(&tree, &a);
-	ok(a == NULL && b->count == 1, "given back");
+	ok(a == NULL && b->refs == 1, "given back");
 	share_give(&tree, &b);
 	share_give(&tree, &c);
+	c = share_take(&tree, 999);
+	is_int(c->used[SHARE_AUDIT_ROWS], 7,
+	    "what counts for an hour is kept for as long");
+	share_end_hour(&tree, SHARE_AUDIT_ROWS);
+	is_int(c->used[SHARE_AUDIT_ROWS], 0, "and not longer");
+	share_give(&tree, &c);
+	share_give(&tree, &root);
 	share_give(&tree, &none);
 	ok(RB_EMPTY(&tree), "nothing is kept of users who are gone");
-	a = share_take(&tree, 1000);
-	ok(a->count == 1 && a->told_ms == 0, "who begin anew");
-	share_give(&tree, &a);
 }
 
+#define MOST 2
+
 static void
-test_sched(void)
+test_sched_owner(void)
 {
 	struct sched_entry e[6];
+	struct sched_owner *one;
 	struct sched s;
 
 	memset(e, 0, sizeof(e));
 	sched_init(&s);
-	ok(sched_first(&s, 0) == NULL, "an empty queue has no first");
+	ok(sched_first(&s, MOST, 0) == NULL, "an empty queue has no first");
+	for (int i = 0; i < 6; i++)
+		e[i].owner = sched_owner_take(&s, 1000, false);
+	one = e[0].owner;
+	ok(one != NULL && one == e[5].owner, "an owner for each user");
 	sched_add(&s, &e[0], PRIORITY_LOW, 0);
 	sched_add(&s, &e[1], PRIORITY_NORMAL, 0);
 	sched_add(&s, &e[2], PRIORITY_NORMAL, 1);
 	sched_add(&s, &e[3], PRIORITY_CRITICAL, 2);
 	is_int(s.count, 4, "count");
-	ok(sched_first(&s, 3) == &e[3], "the highest class first");
+	ok(sched_first(&s, MOST, 3) == &e[3], "the highest class first");
 	is_int(sched_position(&s, &e[0], false, 3), 4, "low is last");
 	sched_remove(&s, &e[3]);
-	ok(sched_first(&s, 3) == &e[1], "first come, first served");
-	is_int(sched_position(&s, &e[2], false, 3), 2, "position in a class");
-	e[2].owner = 1000;
-	is_int(sched_position(&s, &e[2], true, 3), 1, "among its owner's");
-	e[2].owner = 0;
+	ok(sched_first(&s, MOST, 3) == &e[1], "first come, first served");
+	is_int(sched_position(&s, &e[2], true, 3), 2, "position in a class");
 	sched_add(&s, &e[4], PRIORITY_HIGH, SCHED_AGE_MS - 1);
-	ok(sched_first(&s, SCHED_AGE_MS - 1) == &e[4], "high before normal");
-	ok(sched_first(&s, SCHED_AGE_MS) == &e[1],
+	ok(sched_first(&s, MOST, SCHED_AGE_MS - 1) == &e[4],
+	    "high before normal");
+	ok(sched_first(&s, MOST, SCHED_AGE_MS) == &e[1],
 	    "who waited rises a class, and came first");
 	sched_add(&s, &e[5], PRIORITY_CRITICAL, 10 * SCHED_AGE_MS);
-	ok(sched_first(&s, 10 * SCHED_AGE_MS) == &e[0],
+	ok(sched_first(&s, MOST, 10 * SCHED_AGE_MS) == &e[0],
 	    "nobody waits for ever: low is first in the end");
 	sched_hold(&s, &e[0], true);
-	ok(sched_first(&s, 10 * SCHED_AGE_MS) == &e[1],
+	ok(sched_first(&s, MOST, 10 * SCHED_AGE_MS) == &e[1],
 	    "one that is held lets the others pass");
 	is_int(sched_position(&s, &e[1], false, 10 * SCHED_AGE_MS), 2,
 	    "and keeps its place");
 	for (int i = 1; i < 6; i++)
 		if (e[i].queued)
 			sched_hold(&s, &e[i], true);
-	ok(sched_first(&s, 10 * SCHED_AGE_MS) == NULL, "all are held");
+	ok(sched_first(&s, MOST, 10 * SCHED_AGE_MS) == NULL, "all are held");
 	sched_hold(&s, &e[0], false);
-	ok(sched_first(&s, 10 * SCHED_AGE_MS) == &e[0], "its turn again");
-	sched_remove(&s, &e[0]);
-	ok(!e[0].queued && s.count == 4, "removed");
+	ok(sched_first(&s, MOST, 10 * SCHED_AGE_MS) == &e[0], "its turn again");
+	for (int i = 0; i < 6; i++) {
+		if (e[i].queued)
+			sched_remove(&s, &e[i]);
+		sched_owner_give(&s, &e[i].owner);
+	}
+	ok(!e[0].queued && s.count == 0, "removed");
+	sched_owner_give(&s, &e[0].owner);
+	ok(RB_EMPTY(&s.owners), "nothing is kept of owners who are gone");
+}
+
+/* The owner whose turn it is starts the first of its entries. */
+static int
+sched_pick(struct sched *s, const struct sched_entry *e, size_t most)
+{
+	struct sched_entry *first = sched_first(s, most, 0);
+
+	if (first == NULL)
+		return -1;
+	sched_remove(s, first);
+	sched_start(s, first->owner);
+	return (int)(first - e);
+}
+
+static void
+test_sched_shares(void)
+{
+	static const uint32_t uids[8] = { 7, 7, 7, 7, 8, 8, 0, 0 };
+	static const int want[] = { 0, 4, 6, 1, 5, 7, -1 };
+	struct sched_entry e[8];
+	struct sched s;
+
+	memset(e, 0, sizeof(e));
+	sched_init(&s);
+	for (int i = 0; i < 8; i++) {
+		e[i].owner = sched_owner_take(&s, uids[i], uids[i] == 0);
+		sched_add(
+		    &s, &e[i], i < 4 ? PRIORITY_CRITICAL : PRIORITY_NORMAL, 0);
+	}
+	is_int(sched_position(&s, &e[4], false, 0), 2,
+	    "another's first run waits for one run of each, however urgent");
+	is_int(sched_position(&s, &e[5], false, 0), 5,
+	    "the second one for two of those before");
+	is_int(sched_position(&s, &e[3], false, 0), 8,
+	    "the fourth for all of the others");
+	is_int(sched_position(&s, &e[3], true, 0), 4, "fourth of its owner's");
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
+		is_int(sched_pick(&s, e, MOST), want[i],
+		    "each owner in turn, two at most");
+	ok(sched_is_full(&s, 7, MOST) && !sched_is_full(&s, 7, MOST + 1),
+	    "has its share");
+	ok(!sched_is_full(&s, 0, MOST) && !sched_is_full(&s, 9, MOST),
+	    "root has no limit, who has no run is below");
+	sched_stop(e[0].owner);
+	is_int(sched_position(&s, &e[2], false, 0), 1, "next");
+	ok(sched_pick(&s, e, MOST) == 2, "a slot that is given up is taken");
+	sched_add(&s, &e[6], PRIORITY_CRITICAL, 0);
+	for (int i = 0; i < 2; i++) {
+		sched_stop(e[0].owner);
+		sched_stop(e[4].owner);
+		sched_stop(e[6].owner);
+	}
+	sched_add(&s, &e[4], PRIORITY_LOW, 0);
+	is_int(sched_pick(&s, e, MOST), 4,
+	    "with a slot alone: whose last start is the longest ago");
+	sched_stop(e[4].owner);
+	is_int(sched_pick(&s, e, MOST), 6, "and then the next one");
+	sched_stop(e[6].owner);
+	sched_remove(&s, &e[3]);
+	for (int i = 0; i < 8; i++)
+		sched_owner_give(&s, &e[i].owner);
+	ok(RB_EMPTY(&s.owners) && s.count == 0, "all is given back");
 }
 
 static bool
@@ -245,6 +345,7 @@ test_steps(void)
 	struct steps s = { 0 }, copy = { 0 };
 	struct json_writer w;
 	struct buf a, b;
+	int taken = 0;
 
 	steps_start(&s, "open", 10);
 	steps_start(&s, "read", 20);
@@ -269,10 +370,9 @@ test_steps(void)
 		memcmp(a.data, b.data, a.len) == 0,
 	    "to the same");
 	for (size_t n = 0; n < a.len; n++)
-		if (steps_read(&copy, a.data, n, 0))
-			break;
-		else if (n == a.len - 1)
-			ok(true, "cut at every byte: refused");
+		taken += steps_read(&copy, a.data, n, 0);
+	ok(a.len > 100, "a text to cut");
+	is_int(taken, 0, "cut at every byte: refused");
 	steps_clear(&s);
 	steps_clear(&copy);
 	for (int i = 0; i < STEPS_MAX; i++)
@@ -281,6 +381,35 @@ test_steps(void)
 	steps_clear(&s);
 	buf_clear(&a);
 	buf_clear(&b);
+}
+
+/* Details of steps are bounded in sum; what is left out is marked. */
+static void
+test_steps_meta(void)
+{
+	static char meta[8192];
+	struct steps s = { 0 };
+	size_t bytes = 0, marked = 0;
+
+	memset(meta, ' ', sizeof(meta));
+	meta[0] = '{';
+	meta[sizeof(meta) - 1] = '}';
+	for (int i = 0; i < STEPS_MAX; i++)
+		steps_end(&s, "x", true, 0, NULL, meta, sizeof(meta));
+	is_int(s.count, STEPS_MAX, "all steps are there");
+	for (size_t i = 0; i < s.count; i++) {
+		bytes += s.list[i].meta_len;
+		marked += strcmp(s.list[i].meta, "{\"truncated\":true}") == 0;
+	}
+	is_int(bytes, s.meta_bytes, "what their details hold is counted");
+	is_int(marked, STEPS_MAX - LIMIT_STEPS_META_BYTES / sizeof(meta),
+	    "beyond the bound they are left out and marked");
+	steps_clear(&s);
+	is_int(s.meta_bytes, 0, "nothing is left");
+	steps_start(&s, "y", 0);
+	steps_end(&s, "y", true, 0, NULL, meta, sizeof(meta));
+	is_int(s.meta_bytes, sizeof(meta), "then there is room again");
+	steps_clear(&s);
 }
 
 /* One row: facts of items, and what they come to. */
@@ -310,6 +439,46 @@ check_items(uint32_t good, uint32_t bad, uint32_t total, bool partial,
 			steps_failed(&steps) != NULL,
 		    "names step and cause");
 	steps_clear(&steps);
+}
+
+/* The commonest reason is named, and a retry is for what it helps against. */
+static void
+check_common(enum err_code first, enum err_code then, bool want)
+{
+	struct run_end end = { .given = true, .ok = true };
+	struct outcome_facts f = { .end = &end,
+		.counted = true,
+		.total = 3,
+		.failed = 3,
+		.lost_text = "" };
+	const struct items_cause *common;
+	struct steps steps = { 0 };
+	struct items items;
+	struct outcome o;
+	char record[160], text[160];
+
+	items_init(&items);
+	for (int i = 0; i < 3; i++) {
+		snprintf(record, sizeof(record),
+		    "{\"error\":{\"errorCode\":\"STEP_EXECUTION_FAILED\","
+		    "\"cause\":\"%s\",\"message\":\"it was %d\"}}",
+		    err_name(i == 0 ? first : then), i);
+		items_add(&items, record, strlen(record), false);
+	}
+	common = items_commonest(&items);
+	ok(common != NULL && common->code == then && common->n == 2,
+	    "two of three failed with %s", err_name(then));
+	f.common = common->code;
+	f.common_n = common->n;
+	f.common_text = common->message;
+	outcome_decide(&f, true, &steps, 0, &o);
+	snprintf(text, sizeof(text), "2 of them failed with %s: it was 1",
+	    err_name(then));
+	ok(strstr(o.message, text) != NULL, "which is said: %s", o.message);
+	ok(o.retryable == want, "%s",
+	    want ? "a retry helps" : "no retry helps");
+	steps_clear(&steps);
+	items_clear(&items);
 }
 
 static void
@@ -377,6 +546,8 @@ test_outcome(void)
 	check_items(0, 2, 2, true, RUN_FAILED);
 	check_items(1, 1, 2, false, RUN_FAILED);
 	check_items(1, 0, 3, true, RUN_FAILED);
+	check_common(ERR_URL_NOT_ALLOWED, ERR_NAVIGATION_TIMEOUT, true);
+	check_common(ERR_NAVIGATION_TIMEOUT, ERR_URL_NOT_ALLOWED, false);
 	check_lost(INTENT_NONE, ERR_WORKER_LOST, true, RUN_FAILED,
 	    ERR_WORKER_LOST, "start");
 	check_lost(
@@ -627,12 +798,14 @@ test_registry(void)
 int
 main(void)
 {
-	test_sched();
+	test_sched_owner();
+	test_sched_shares();
 	test_share();
 	test_options();
 	test_domains();
 	test_limits();
 	test_steps();
+	test_steps_meta();
 	test_outcome();
 	test_taskresult();
 	test_result_cut();

@@ -1,8 +1,14 @@
 /* A session's state that cannot be stored whole leaves the one before it. */
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 
+#include <event2/event.h>
+
+#include "common/loop.h"
 #include "model/limits.h"
 #include "storage/session.h"
 #include "supervisord/intake_int.h"
@@ -23,6 +29,12 @@ begin(void)
 	in.task = &task;
 }
 
+static int
+write_nothing(struct store_txn *txn, void *arg)
+{
+	return STORE_OK;
+}
+
 static void
 data(const void *bytes, size_t len)
 {
@@ -40,6 +52,7 @@ end(void)
 
 	ipc_params_init(&p, MSG_S_STATE_END);
 	intake_state_end(&in, &p);
+	is_int(fx_write(sup.store, write_nothing, NULL), STORE_OK, "committed");
 	session_state_free(&in.state);
 }
 
@@ -98,6 +111,42 @@ test_full_disk(void)
 	is_int(task.warnings.count, 1, "one warning");
 }
 
+/* The calls are this program's own, so that it fails one. */
+static bool fail_sync;
+
+int
+fdatasync(int fd)
+{
+	struct stat st;
+	char path[64], name[300];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	n = readlink(path, name, sizeof(name) - 1);
+	if (n > 0 && fail_sync && fstat(fd, &st) == 0) {
+		name[n] = '\0';
+		if (strstr(name, "/incoming/") != NULL) {
+			errno = EIO;
+			return -1;
+		}
+	}
+	return (int)syscall(SYS_fdatasync, fd);
+}
+
+static void
+test_failed_sync(void)
+{
+	begin();
+	data("other", 5);
+	fail_sync = true;
+	end();
+	fail_sync = false;
+	stored_is(
+	    "first state", "a state that is not on the disk is not taken");
+	is_int(task.warnings.count, 1, "one warning");
+	ok(in.state_lost, "what follows is not taken either");
+}
+
 static void
 test_too_much(void)
 {
@@ -121,9 +170,20 @@ main(void)
 	task.sup = &sup;
 	task.keep = true;
 	task.rec.session = ulid_new(FX_NOW);
+	task.rec.id = ulid_new(FX_NOW);
+	task.intake = &in;
+	sup.base = loop_new();
+	sup.tasks = tasks_new(&sup);
+	if (sup.tasks == NULL)
+		err(1, "tasks");
+	tasks_insert(sup.tasks, &task);
 	test_full_disk();
+	test_failed_sync();
 	test_too_much();
 	lines_clear(&task.warnings);
+	tasks_remove(sup.tasks, &task);
+	tasks_free(&sup.tasks);
+	event_base_free(sup.base);
 	store_free(&sup.store);
 	return done_testing();
 }

@@ -179,6 +179,35 @@ test_company(void)
 	    "any other write takes along who waits");
 }
 
+#define CROWD 1200 /* more than may wait for a commit that is under way */
+
+/* Beside the loop: whatever waits for whom, all is stored and told. */
+static void
+test_beside(void)
+{
+	static struct run_record runs[CROWD];
+	int results[CROWD], bad = 0;
+	uint64_t commits = store_stats(store).commits;
+
+	is_int(store_committer_start(store), 0, "a committer is started");
+	ok(turn_watch_committer(turn), "and watched");
+	for (int i = 0; i < CROWD; i++) {
+		runs[i] = fx_run();
+		results[i] = -1;
+	}
+	store_write(store, fx_insert, &runs[0], fx_done, &results[0]);
+	pass_turn();
+	for (int i = 1; i < CROWD; i++)
+		store_write(store, fx_insert, &runs[i], fx_done, &results[i]);
+	while (store_pending(store))
+		event_base_loop(base, EVLOOP_ONCE);
+	for (int i = 0; i < CROWD; i++)
+		bad += results[i] != STORE_OK;
+	is_int(bad, 0, "every write is told");
+	is_int((int)(store_stats(store).commits - commits), 2,
+	    "what came meanwhile shares a commit");
+}
+
 static void
 test_broken(void)
 {
@@ -208,6 +237,7 @@ main(void)
 	test_one_commit();
 	test_later();
 	test_company();
+	test_beside();
 	test_broken();
 	turn_free(&turn);
 	store_free(&store);

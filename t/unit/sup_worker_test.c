@@ -104,7 +104,7 @@ give(struct worker *w, enum worker_input input)
 		[WI_MSG] = MSG_S_TOTAL,
 		[WI_END] = MSG_S_RUN_END,
 		[WI_RESUMED] = MSG_S_RUN_RESUMED };
-	struct launch_sandbox sandbox = { 1, 2, 2, 1, { 0 } };
+	struct launch_sandbox sandbox = { 1, 2, 2, 1, 1, 0, 2 };
 	struct ipc_params p;
 	struct input in = { .reason = "closed by the peer",
 		.sandbox = &sandbox,
@@ -185,7 +185,7 @@ check_sandbox(unsigned renderers, unsigned seccomp, unsigned depth,
     unsigned nnp, enum err_code code)
 {
 	struct launch_sandbox s = { (uint16_t)renderers, (uint8_t)seccomp,
-		(uint8_t)depth, (uint8_t)nnp, { 0 } };
+		(uint8_t)depth, (uint8_t)nnp, 1, 0, 2 };
 	struct input in = { .sandbox = &s };
 	struct worker *w;
 	int other;

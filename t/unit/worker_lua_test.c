@@ -327,6 +327,10 @@ test_json(void)
 	lua_ok("local v = json.raw('{\"a\":{\"b\":[10,20]}}') "
 	       "assert(v:get('a', 'b', 2) == 20 and v:len('a', 'b') == 2 and "
 	       "v:get('x', 'y') == nil and v:text('a') == '{\"b\":[10,20]}')");
+	lua_ok(
+	    "local v = json.raw('[\"\\\\u65e5\\\\ud800\\\\ud83d\\\\ude00\"]') "
+	    "assert(json.encode({v}) == "
+	    "'[[\"\\u{65e5}\\u{fffd}\\u{1f600}\"]]' and #v:text() == 14)");
 	lua_ok("local v = json.raw('[{\"k\": 1}]'):at(1) "
 	       "assert(json.encode{x = v} == '{\"x\":{\"k\":1}}' or "
 	       "json.encode{x = v} == '{\"x\":{\"k\": 1}}')");

@@ -69,8 +69,9 @@ drained(struct chan *chan, void *ctx)
 static void
 set_up(void)
 {
-	static const struct chan_ops up = { hear, NULL, closed, NULL };
-	static const struct chan_ops down = { none, NULL, closed, drained };
+	static const struct chan_ops up = { hear, NULL, closed, NULL, NULL };
+	static const struct chan_ops down = { none, NULL, closed, drained,
+		NULL };
 	int sock[2];
 
 	memset(&heard, 0, sizeof(heard));

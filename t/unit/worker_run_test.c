@@ -63,9 +63,12 @@ page_unlink(struct page *page)
 static void
 answer_nav(struct page *page, enum page_status status)
 {
-	struct page_nav nav = { status, status == PAGE_OK ? "" : "it failed",
-		page->url, "text/html", status == PAGE_OK ? 200 : 0, false,
-		false, 1, NULL, 0, NULL };
+	struct page_nav nav = { .status = status,
+		.message = status == PAGE_OK ? "" : "it failed",
+		.final_url = page->url,
+		.mime = "text/html",
+		.http_status = status == PAGE_OK ? 200 : 0,
+		.elapsed_ms = 1 };
 	page_nav_cb *cb = page->nav_cb;
 
 	if (page->reading && strstr(page->url, "//mute") != NULL)
@@ -312,6 +315,7 @@ struct heard {
 	int items, failed;
 	size_t max_queue;
 	bool ended, ok;
+	int effects; /* that are answered yet; -1: none is */
 	char code[80], message[300], step[80], cause[80];
 };
 
@@ -343,6 +347,16 @@ hear_end(const struct ipc_params *p)
 	copy_str(heard.step, sizeof(heard.step), p, F_FAILED_STEP);
 	copy_str(heard.cause, sizeof(heard.cause), p, F_CAUSE);
 	(void)event_base_loopbreak(base);
+}
+
+static void
+answer_effect(void)
+{
+	struct ipc_params p;
+
+	heard.effects++;
+	ipc_params_init(&p, MSG_W_RUN_EFFECT);
+	(void)chan_note(above, &p);
 }
 
 static void
@@ -392,6 +406,11 @@ hear(struct chan *chan, const struct ipc_msg *msg, void *ctx)
 	case MSG_S_ARTIFACT_END:
 		snprintf(text, sizeof(text), "artifact %s", ipc_str(p, F_NAME));
 		break;
+	case MSG_S_EFFECT:
+		snprintf(text, sizeof(text), "effect %s", ipc_str(p, F_ACTION));
+		if (heard.effects >= 0)
+			answer_effect();
+		break;
 	case MSG_S_RUN_END:
 		hear_end(p);
 		return;
@@ -421,11 +440,14 @@ drained(struct chan *chan, void *ctx)
 }
 
 static void
-none(struct chan *chan, const struct ipc_msg *msg, void *ctx)
+told(struct chan *chan, const struct ipc_msg *msg, void *ctx)
 {
+	const char *why;
+
 	(void)chan;
-	(void)msg;
 	(void)ctx;
+	if (msg->params.msg == MSG_W_RUN_EFFECT)
+		(void)run_effect_stored(run, &why);
 }
 
 static void
@@ -449,8 +471,9 @@ run_ended(void *ctx)
 static void
 set_up(const char *id, const char *text, const char *inputs)
 {
-	static const struct chan_ops up = { hear, NULL, closed, NULL };
-	static const struct chan_ops down = { none, NULL, closed, drained };
+	static const struct chan_ops up = { hear, NULL, closed, NULL, NULL };
+	static const struct chan_ops down = { told, NULL, closed, drained,
+		NULL };
 	int sock[2];
 
 	base = event_base_new();
@@ -466,6 +489,7 @@ set_up(const char *id, const char *text, const char *inputs)
 	chan_set_queue_limit(below, OUTBOX_CHAN_BYTES);
 	outbox = outbox_new(below);
 	chan_set_phase(above, PEER_RUN);
+	chan_set_phase(below, PEER_RUN);
 	run = run_new(outbox, run_ended, NULL);
 	strlcpy(run->template_id, id, sizeof(run->template_id));
 	run->max_tabs = 20;
@@ -577,6 +601,71 @@ test_actions(void)
 }
 
 static void
+run_begun(const char *text)
+{
+	static struct browser browser;
+
+	set_up("test", text, "{}");
+	heard.effects = -1;
+	run_go(run, &browser, NULL);
+	for (int i = 0; i < 50; i++)
+		(void)event_base_loop(base, EVLOOP_NONBLOCK);
+}
+
+/* What changes something waits until supervisord has stored that it does. */
+static void
+test_effects(void)
+{
+	const char *why = "";
+
+	run_begun(TAB("assert(t:look('() => 1')) t:find{query='q'} "
+		      "t:wait{type='stable'} t:screenshot() ctx:warn('read') "
+		      "assert(t:click{query='q'}) ctx:warn('clicked') "
+		      "assert(t:submit()) return {}"));
+	is_str(heard.log, "warn read;effect click;", "a click waits");
+	answer_effect();
+	loop();
+	is_str(heard.log, "warn read;effect click;warn clicked;",
+	    "until it is stored, and nothing else does");
+	ok(heard.ended && heard.ok, "the run goes on");
+	tear_down();
+
+	for (int i = 0; i < 4; i++) {
+		static const char *const acts[] = {
+			TAB("t:fill({}, 'x', {timeoutMs = 5})"),
+			TAB("t:press('Enter')"), TAB("t:submit()"),
+			TAB("t:eval('() => 1')")
+		};
+		static const char *const names[] = { "effect fill;",
+			"effect press;", "effect submit;", "effect eval;" };
+
+		run_begun(acts[i]);
+		is_str(heard.log, names[i], "is told and waits");
+		run_stop(run, ERR_RUN_CANCELED, "stop");
+		loop();
+		is_str(heard.code, "RUN_CANCELED", "and can be canceled");
+		answer_effect();
+		tear_down();
+	}
+
+	run_begun(PROGRAM("local function f(t) t:navigate('http://a/') "
+			  "t:press('a') ctx:warn('done') end "
+			  "ctx:each({1, 2}, 2, f)"));
+	is_str(heard.log, "effect press;", "two that act wait for one answer");
+	answer_effect();
+	loop();
+	is_str(
+	    heard.log, "effect press;warn done;warn done;", "and both go on");
+	tear_down();
+
+	run_begun(PROGRAM("ctx:tab():navigate('http://hang')"));
+	ok(!run_effect_stored(run, &why) && *why != '\0',
+	    "an answer to what was never told is refused");
+	run_abort(run, ERR_INTERNAL, "");
+	tear_down();
+}
+
+static void
 test_ends(void)
 {
 	ends(PROGRAM("assert(ctx.inputs.n == 3 and ctx.limits.maxTabs == 20) "
@@ -593,6 +682,15 @@ test_ends(void)
 	ends(PROGRAM("local t = {} while true do pcall(function() t[#t + 1] = "
 		     "('x'):rep(1 << 20) .. #t end) end"),
 	    "TEMPLATE_LIMIT", "memory");
+	ends(PROGRAM("ctx:item{index=1, key='k', ok=true, record={}, "
+		     "parts={[0]=('x'):rep(3840001)}}"),
+	    "TEMPLATE_FAULT", "above 3840000 bytes");
+	ends(PROGRAM("ctx:tab():read('http://a/', {}, {settle='x'})"),
+	    "TEMPLATE_FAULT", "network, text or ms");
+	ends(PROGRAM("for _, s in ipairs{5, 'network', 'text'} do "
+		     "assert(ctx:tab():read('http://a/', {}, "
+		     "{settle=s}).pending == 0) end"),
+	    NULL, "");
 	ends("while true do end", "TEMPLATE_FAULT", "instructions");
 	ends("no lua", "TEMPLATE_FAULT", "syntax");
 	ends(PROGRAM("coroutine.wrap(function() ctx:tab() end)()"),
@@ -607,6 +705,15 @@ test_ends(void)
 	ends(PROGRAM("ctx:item{index = 1, key = 'k', record = "
 		     "('x'):rep(20000)}"),
 	    "TEMPLATE_FAULT", "16 KiB");
+	ends(PROGRAM("ctx:phase('takeover')"), "TEMPLATE_FAULT", "retrying");
+	ends(
+	    PROGRAM("ctx:phase('waiting_user')"), "TEMPLATE_FAULT", "retrying");
+	ends(PROGRAM("ctx:artifact{kind = 'csv', mime = 'text/csv', "
+		     "name = '../x', data = 'x'}"),
+	    "TEMPLATE_FAULT", "file name");
+	ends(PROGRAM("ctx:collect{part = 0, kind = 'csv', mime = 'csv', "
+		     "name = 'x'}"),
+	    "TEMPLATE_FAULT", "media type");
 	ends(PROGRAM("ctx:collect{part = 8, kind = 'a', mime = 'b', "
 		     "name = 'c'}"),
 	    "TEMPLATE_FAULT", "0..7");
@@ -795,6 +902,7 @@ main(void)
 {
 	test_ends();
 	test_actions();
+	test_effects();
 	test_steps();
 	test_window();
 	test_read();

@@ -98,6 +98,41 @@ test_pipe(void)
 }
 
 static void
+test_stored(void)
+{
+	static const char text[] = "[\"sent\"]\0shop\0\4\0\0\0abc\n"
+				   "\11\0\0\0a.example\0odd\0\1\0\0\0x"
+				   "\4\0\0\0a..b";
+	const size_t all = sizeof(text) - 1;
+	struct secrets *s = secrets_new();
+	size_t len, good = 0, cuts = 0;
+
+	is_int(feed(s, text, all, SIZE_MAX, true), SECRETS_COMPLETE,
+	    "one that was sent and two stored ones");
+	is_int(secrets_count(s), 3, "are three");
+	is_str(secrets_name(s, 0), "", "what was sent has no name");
+	is_str(secrets_name(s, 1), "shop", "a stored one has");
+	is_str(secrets_value(s, 1, &len), "abc", "without its last newline");
+	ok(secrets_may_fill(s, 0, "http://anywhere"),
+	    "what was sent may be filled in anywhere");
+	ok(secrets_may_fill(s, 1, "https://a.example"), "a stored one there");
+	ok(!secrets_may_fill(s, 1, "https://b.example"), "not elsewhere");
+	ok(!secrets_may_fill(s, 2, "https://a.example"),
+	    "one whose hosts make no sense nowhere");
+	secrets_free(&s);
+	for (size_t cut = 9; cut < all; cut++) {
+		/* Behind a whole one nothing need follow. */
+		if (cut == 8 + 1 + 5 + 8 + 13)
+			continue;
+		s = secrets_new();
+		good += feed(s, text, cut, SIZE_MAX, true) == SECRETS_LOST;
+		cuts++;
+		secrets_free(&s);
+	}
+	is_int(good, cuts, "lost when any end of one is missing");
+}
+
+static void
 test_limits(void)
 {
 	char *text = malloc(LIMIT_SECRETS_BYTES + 4);
@@ -256,6 +291,30 @@ expect(const char *text, const char *want)
 	is_str(redacted(text, strlen(text)), want, text);
 }
 
+/* A value that is a word is taken out where it stands alone, "page" here. */
+static void
+test_words(void)
+{
+	expect("page", "[secret]");
+	expect("pages, homepage, page2, my_page",
+	    "pages, homepage, page2, my_page");
+	expect("the page is page.", "the [secret] is [secret].");
+	expect(
+	    "https://x.example/wp-page/?a=1", "https://x.example/wp-page/?a=1");
+	expect("https://x.example/page/page.html",
+	    "https://x.example/page/page.html");
+	expect("https://page.example/", "https://page.example/");
+	expect("?user=x&pw=page&y=page", "?user=x&pw=[secret]&y=[secret]");
+	expect("a%20page%2C", "a%20[secret]%2C");
+	expect("a%2520page", "a%2520[secret]");
+	expect("<b>page</b>&nbsp;page", "<b>[secret]</b>&nbsp;[secret]");
+	expect("name:page@host", "name:[secret]@host");
+	expect("{\"a\":\"line\\npage\",\"b\":\"my pages\"}",
+	    "{\"a\":\"line\\n[secret]\",\"b\":\"my pages\"}");
+	expect("\303\244page\303\244", "\303\244[secret]\303\244");
+	expect("xhunter2x", "x[secret]x");
+}
+
 static void
 test_texts(void)
 {
@@ -303,7 +362,7 @@ test_json(void)
 	expect("{\"a\":\"hunter2\",\"hunter2\":[1234,12345,-1234]}",
 	    "{\"a\":\"[secret]\",\"[secret]\":[\"[secret]\",12345,-1234]}");
 	expect("[\"pa ss\\\"w/&<\\\\%41\\u00e9\"]", "[\"[secret]\"]");
-	expect("[\"\\nabc\",\"xnabcx\"]", "[\"\\nabc\",\"x[secret]x\"]");
+	expect("[\"\\nabc\",\"nabc\"]", "[\"\\nabc\",\"[secret]\"]");
 	expect("[\"{\\\"a\\\":\\\"pa ss\\\\\\\"w/&<\\\\\\\\%41\u00e9\\\"}\"]",
 	    "[\"{\\\"a\\\":\\\"[secret]\\\"}\"]");
 	expect("[\"hunt\",\"er2\",true,null,1.5e3]",
@@ -378,6 +437,7 @@ test_redact(void)
 	(void)feed(s, values, strlen(values), SIZE_MAX, true);
 	is_int(secrets_count(s), 8, "values to look for");
 	redactor = redact_new(s);
+	test_words();
 	test_texts();
 	test_json();
 	test_any();
@@ -392,6 +452,7 @@ main(void)
 {
 	test_redact();
 	test_pipe();
+	test_stored();
 	test_limits();
 	test_lua();
 	return done_testing();

@@ -6,6 +6,7 @@ package BrowserTask::Client;
 #   my $c = BrowserTask::Client->new($socket_path);    connects, says hello
 #     further arguments: raw => 1 (no hello), seconds => 60 (per answer),
 #     trust => LEVEL (asked for in hello)
+#     label => LABEL (whose sessions it uses)
 #   $c->call('run.get', { runId => $id })    the result; an error is a hash
 #                        with errorCode. JSON values are given as references
 #                        to hashes or arrays, e.g. inputs => { urls => [...] }
@@ -104,7 +105,8 @@ sub new {
 	my $self = bless { sock => $sock, in => '', seq => 0, answers => {},
 		notes => [], seconds => 60, %opt }, $class;
 	$self->{hello} = $self->call('hello', { proto => 1, client => 'test',
-		defined $opt{trust} ? (trust => $opt{trust}) : () })
+		defined $opt{trust} ? (trust => $opt{trust}) : (),
+		defined $opt{label} ? (label => $opt{label}) : () })
 	    unless $opt{raw};
 	return $self;
 }

@@ -12,7 +12,8 @@ package BrowserTask::Egress;
 #   $e->expect($re, $s)      the first line of drive that matches, else undef
 #   $e->setting($name, $value)  a setting of the service; returns when it holds
 #   $e->cell($id)            makes a listener, unbound
-#   $e->bind($id, $run, %opt)  trust, connections, bytes, allowed, forbidden;
+#   $e->bind($id, $run, %opt)  trust, connections, bytes, allowed, forbidden,
+#                            kept, names (hosts with commas);
 #                            true when it is bound
 #   $e->connect($id)         a socket to its listener, nothing said
 #   $e->ask($id, $host, $port, $form)
@@ -112,9 +113,11 @@ sub cell {
 sub bind {
 	my ($self, $id, $run, %opt) = @_;
 
+	$self->say("names_of $id $run $opt{names}") if defined $opt{names};
 	$self->say(join ' ', 'bind', $id, $run, $opt{trust} // 'remote',
 	    $opt{connections} // 256, $opt{bytes} // 1 << 32,
-	    $opt{allowed} // '-', $opt{forbidden} // '-');
+	    $opt{allowed} // '-', $opt{forbidden} // '-',
+	    $opt{kept} // '-');
 	return $self->expect(qr/^bound $id $run /) =~ / ok$/;
 }
 

@@ -5,6 +5,7 @@ package BrowserTask::Mcp;
 #   my $m = BrowserTask::Mcp->new(%opt);
 #     instance => $i       a harness: its socket, as its user; without one no
 #                          service is there
+#     as => $i             only its user: the socket is looked for
 #     program => FILE      default: that of the build tree
 #     args => [ ... ]      more arguments
 #     env => { NAME => VALUE or undef }
@@ -49,7 +50,7 @@ sub new {
 		open(STDOUT, '>&', $out_w);
 		close $_ for $in_r, $in_w, $out_r, $out_w;
 		delete $ENV{BROWSERTASK_SOCKET};
-		$i->become if $i;
+		$_->become for grep { $_ } $i // $opt{as};
 		for my $name (keys %{ $opt{env} // {} }) {
 			my $value = $opt{env}{$name};
 			defined $value ? $ENV{$name} = $value

@@ -309,10 +309,11 @@ sub judge {
 	my ($self, $key, $run) = @_;
 	my $r = $self->{runs}{$key};
 	my $cause = ($run->{error}{details} // {})->{cause} // '';
-	my $crashed = $run->{status} eq 'failed'
-	    && $cause eq 'SUPERVISOR_RESTART'
-	    && !$r->{steady}
-	    && ($r->{template} ne 'scripted' || $run->{attempt} >= 3);
+	my $acts = grep { $_ eq 'act' } @{ $r->{words} };
+	my $crashed = $run->{status} eq 'failed' && !$r->{steady}
+	    && ($cause eq 'OUTCOME_UNKNOWN' && $acts
+	    || $cause eq 'SUPERVISOR_RESTART'
+	    && ($r->{template} ne 'scripted' || $run->{attempt} >= 3));
 	my $want = $r->{cancel} ? 'canceled' : 'succeeded';
 	my %times;
 

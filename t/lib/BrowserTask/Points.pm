@@ -35,7 +35,7 @@ sub crashing {
 		launcher => "$build/t/scenario/undamped",
 		programs => { supervisord => "$build/$supervisord" }, %opt);
 
-	$i->{env} = { CRASH_AT => $i->dir . '/crash',
+	$i->{env} = { BROWSERTASK_TEST_CRASH => $i->dir . '/crash',
 		BROWSERTASK_TEST_CLOCK => $i->dir . '/clock' };
 	for my $name (qw(crash clock)) {
 		open(my $fh, '>', $i->dir . "/$name") or die "$name: $!\n";

@@ -21,6 +21,9 @@ package BrowserTask::Scenario;
 #   artifact($c, $id, $limit)    its bytes, chunk by chunk
 #   artifact_of($r, $kind)       the TaskResult's row of that kind; $r with
 #                                output included
+#   as_uid($uid, sub)            its value, run as that user in group 65534
+#   client_of($i, $uid, @how)        a client of that user, of a service whose
+#                                clientGroup is 65534
 #   parts($i, $run)              living processes of a run: hash of lists of
 #                                pids: worker browser cell renderer all
 #   gone($i, @pids)             whether none of them is there, not even as a
@@ -50,9 +53,33 @@ use Test::More ();
 use Time::HiRes qw(time);
 
 our @EXPORT = qw(client batch get ended event done items artifact artifact_of
-    parts gone listening task misfit result_fits error_is timed quantile);
+    as_uid client_of parts gone listening task misfit result_fits error_is timed quantile);
 
 sub client { return BrowserTask::Client->new($_[0]->client_sock) }
+
+# The kernel tells a service who connected.
+use constant USERS => 65534;
+
+sub as_uid {
+	my ($uid, $sub) = @_;
+	my ($euid, $egid) = ($>, $));
+
+	$) = USERS . ' ' . USERS;
+	$> = $uid;
+	my $value = eval { $sub->() };
+	my $error = $@;
+	$> = $euid;
+	$) = $egid;
+	die $error if $error;
+	return $value;
+}
+
+sub client_of {
+	my ($i, $uid, @how) = @_;
+
+	return as_uid($uid, sub {
+		BrowserTask::Client->new($i->client_sock, @how) });
+}
 
 sub batch {
 	my ($c, $urls, $options, %inputs) = @_;

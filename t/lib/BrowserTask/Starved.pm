@@ -14,6 +14,7 @@ package BrowserTask::Starved;
 #                        since arm(), how many of them were refused), which is
 #                        (0, 0) for a program in a compartment: that only logs.
 #                        Nothing is returned while it runs in one
+#   $s->slow($ms)        from now on each sync of a file takes so much longer
 #   kinds()              the names, as in t/faults/kinds.def
 #
 # FAULT_TRACE=1 has it log where the refused call was made, as offsets into the
@@ -96,7 +97,7 @@ sub write_control {
 
 	# nth last: it is what arms.
 	syswrite $fh, pack FORM, MARK, $kind, $for_ever, $self->{trace},
-	    $self->{lacks}, $by_site, 0, 0, 0, 0;
+	    $self->{lacks}, $by_site, $self->{sync_us} // 0, 0, 0, 0;
 	chmod 0666, "$self->{path}.control" if $new;
 	sysseek $fh, ($self->{inside} ? $self->{at} : 0) + 48, SEEK_SET;
 	syswrite $fh, pack 'Q', $nth;
@@ -108,6 +109,12 @@ sub arm {
 	my ($self, $kind, $nth, $for_ever, $by_site) = @_;
 	return $self->write_control(number($kind), $for_ever ? 1 : 0,
 		$by_site ? 1 : 0, $nth);
+}
+
+sub slow {
+	my ($self, $ms) = @_;
+	$self->{sync_us} = 1000 * $ms;
+	return $self->write_control(0, 0, 0, 0);
 }
 
 sub disarm {
