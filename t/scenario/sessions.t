@@ -10,6 +10,7 @@ use BrowserTask::Harness;
 use BrowserTask::Scenario;
 use BrowserTask::Size qw(figure sized);
 use Fcntl qw(O_NONBLOCK O_WRONLY);
+use IO::Handle;
 use IO::Select;
 use IO::Socket::INET;
 use Test::More;
@@ -24,6 +25,8 @@ my $listen = IO::Socket::INET->new(Listen => 50, LocalAddr => '127.0.0.1')
     or die "listen: $!\n";
 my $base = 'http://127.0.0.1:' . $listen->sockport;
 pipe(my $told, my $tell) or die;
+pipe(my $hung, my $hang) or die;
+$hung->blocking(0);
 my $site = fork() // die;
 if ($site == 0) {
 	my $select = IO::Select->new($listen, $told);
@@ -46,6 +49,7 @@ if ($site == 0) {
 			my ($cookies) = $head =~ /^Cookie: (.*?)\r$/mi;
 			if ($path eq '/hang') {
 				push @held, $peer;
+				syswrite $hang, 'x';
 			} else {
 				answer($peer, $cookies, $path);
 			}
@@ -53,6 +57,7 @@ if ($site == 0) {
 	}
 }
 close $told;
+close $hang;
 
 sub answer {
 	my ($peer, $cookies, $path) = @_;
@@ -68,6 +73,11 @@ sub answer {
 }
 
 sub release { syswrite $tell, 'x' }
+
+# How many requests have hung so far.
+my $hangs = 0;
+sub hangs { return $hangs += sysread($hung, my $bytes, 4096) // 0 }
+
 END { kill KILL => $site if $site }
 
 # Submits and waits.
@@ -342,6 +352,7 @@ subtest 'after supervisord was killed' => sub {
 	is($r->{status}, 'succeeded', 'the next run') or diag explain $r;
 	is(said($r)->{kept}, 'kept', 'goes on in its tab');
 
+	my $hung_before = hangs();
 	my $run = start_in($c, $session, 'visitor',
 	    urls => [ "$base/who", "$base/hang" ]);
 	event($c, $run->{runId}, 120,
@@ -351,6 +362,7 @@ subtest 'after supervisord was killed' => sub {
 	$replace->();
 	is(get($c, $run->{runId})->{status}, 'running', 'a run in it goes on');
 	is(get($c, $waits->{runId})->{status}, 'queued', 'and another waits');
+	ok(wait_until(60, sub { hangs() > $hung_before }), 'for its page');
 	release();
 	$r = ended($c, $run->{runId}, 120);
 	is("$r->{status} $r->{attempt}", 'succeeded 1', 'it ends well')
