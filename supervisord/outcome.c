@@ -7,6 +7,11 @@
 
 #include "supervisord/outcome.h"
 
+#define HINT_BYTES 1024
+#define LOOK_FIRST                                                          \
+	"The run had begun to click, type or send: look at the site first " \
+	"for what it did, so that nothing is done twice. "
+
 static void
 outcome_fail(struct outcome *o, enum err_code code, const char *message)
 {
@@ -168,7 +173,8 @@ outcome_decide(const struct outcome_facts *f, bool started, struct steps *steps,
 	outcome_of_facts(f, &o);
 	if (o.code != ERR_NONE) {
 		outcome_blame(f, started, steps, now_mono_ms, &o);
-		o.retryable = outcome_may_retry(f, &o);
+		o.retryable = outcome_may_retry(f, &o) && !f->acted;
+		o.look_first = outcome_may_retry(f, &o) && f->acted;
 	} else
 		steps_close(steps, NULL, now_mono_ms);
 	*ret = o;
@@ -177,10 +183,14 @@ outcome_decide(const struct outcome_facts *f, bool started, struct steps *steps,
 void
 outcome_write_error(const struct outcome *o, struct json_writer *w)
 {
+	char hint[HINT_BYTES];
+
+	snprintf(hint, sizeof(hint), "%s%s", o->look_first ? LOOK_FIRST : "",
+	    err_hint(o->code));
 	json_write_begin_object(w);
 	json_put_str(w, "errorCode", err_mcp_name(o->code));
 	json_put_str(w, "message", o->message);
-	json_put_str(w, "recoverHint", err_hint(o->code));
+	json_put_str(w, "recoverHint", hint);
 	json_put_bool(w, "retryable", o->retryable);
 	json_write_key(w, "details");
 	json_write_begin_object(w);

@@ -33,7 +33,8 @@ struct outcome {
 	char failed_step[STEP_NAME_CHARS + 1];
 	char step_code[STEP_CODE_CHARS + 1];
 	char cause[STEP_CODE_CHARS + 1];
-	bool retryable; /* the same run may come to another end */
+	bool retryable;  /* the same run may come to another end */
+	bool look_first; /* it would, but for what may be done twice */
 };
 
 struct outcome_facts {
@@ -43,6 +44,7 @@ struct outcome_facts {
 	const char *lost_text;
 	int64_t limit_ms;  /* of the run */
 	int64_t passed_ms; /* since its start, or in the queue */
+	bool acted;        /* it may have changed something */
 	bool counted;      /* the result is made of parts that may fail */
 	bool partial_ok;
 	double threshold;

@@ -56,6 +56,7 @@ verdict_reach(
 		.lost_text = t->lost_text,
 		.limit_ms = t->rec.limit_ms,
 		.passed_ms = clock_stamp_ms() - since,
+		.acted = t->rec.acted,
 		.counted = items->by_items,
 		.total = t->rec.total,
 		.succeeded = items->succeeded,
