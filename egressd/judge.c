@@ -129,8 +129,10 @@ judge_near(const struct judge *j, const struct host *h,
 {
 	if (!is_named(j, h, a, port)) {
 		snprintf(ret_rule, JUDGE_RULE_BYTES,
-		    "class %s: name the host in inputs or allowedDomains",
-		    class);
+		    domain_list_count(j->run_allowed) == 0
+			? "class %s: allowedDomains [\"*\", \"%s\"] permits it"
+			: "class %s: \"%s\" in allowedDomains permits it",
+		    class, h->text);
 		return false;
 	}
 	if (j->was_public) {

@@ -62,6 +62,7 @@ struct task {
 	bool public_only; /* whatever its trust is */
 	struct egress_sums network;
 	uint32_t refusals; /* told one by one, as events */
+	uint32_t unnamed;  /* hosts near this machine, told as warnings */
 	uint32_t fills;    /* uses of stored secrets, in the audit log */
 	struct steps steps;
 	struct lines warnings, trace;

@@ -16,6 +16,7 @@
 #include "supervisord/worker.h"
 
 #define REFUSALS_MAX 100 /* told as events */
+#define UNNAMED_MAX  5   /* told as warnings */
 #define CLASS        "class "
 
 /* What depends on the class of an address is the trust level's matter. */
@@ -86,6 +87,29 @@ note_refusal(struct task *t, const struct egress_report *r)
 	change_commit_later(c, refusal_written, NULL);
 }
 
+/*
+ * A page may look well without what it was refused, and lack just the data that
+ * the run is for.
+ */
+static void
+warn_unnamed(struct task *t, const struct egress_report *r)
+{
+	char text[LINES_CHARS + 1];
+
+	if (outcome_of(r) != EGRESS_TRUST ||
+	    strstr(r->rule, "permits it") == NULL)
+		return;
+	snprintf(text, sizeof(text),
+	    "pages asked for %s in vain: %s; only if all pages of the run are "
+	    "trusted with it",
+	    r->host, r->rule);
+	for (size_t i = 0; i < t->warnings.count; i++)
+		if (strcmp(t->warnings.list[i], text) == 0)
+			return;
+	if (t->unnamed++ < UNNAMED_MAX)
+		lines_add(&t->warnings, text);
+}
+
 static void
 on_report(void *ctx, const struct egress_report *r)
 {
@@ -94,6 +118,7 @@ on_report(void *ctx, const struct egress_report *r)
 	if (t->stage != TASK_RUNNING || t->worker == NULL)
 		return;
 	tell_worker(t, r);
+	warn_unnamed(t, r);
 	if (r->outcome == EGRESS_REFUSED || r->outcome == EGRESS_LIMIT)
 		note_refusal(t, r);
 }

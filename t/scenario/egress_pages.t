@@ -206,6 +206,10 @@ sub answer {
 		    . ", { mode: 'no-cors' }).catch(() => 0).finally(() =>"
 		    . ' ++n < 3 && go()); go()') . $hold ]
 	    if $path eq '/rebind';
+	return [ 'text/html', '<title>alone</title><p>uses another</p>'
+		. in_script("fetch('http://$query/plain', { mode: 'no-cors' })"
+		    . '.then(() => { document.title = "served" }, () => 0)') ]
+	    if $path eq '/uses';
 	return [ 'text/plain', 'late', 'Hold: 60' ] if $path eq '/never';
 	return [ 'text/html', '<title>hangs</title>' . in_script(
 		'for (let i = 0; i < 40; i++) fetch(`http://h${1 + i % 10}'
@@ -405,7 +409,7 @@ subtest 'default runs' => sub {
 		my $r = run([ ways_urls($to) ]);
 		nothing_arrived($trap->taken, "nothing arrives at $to");
 		my ($one) = grep { $_->{port} == $F } @{ $r->{refusals} };
-		like($one->{rule}, qr/^class [a-z ]+: name the host in inputs or /,
+		like($one->{rule}, qr/^class [a-z ]+: allowedDomains \["\*", "\S+"\] permits it$/,
 			'a refusal says how to permit it');
 	}
 	my ($named, $near) = map { "http://$_:$A/plain" } '10.0.0.1',
@@ -418,13 +422,32 @@ subtest 'default runs' => sub {
 	my $error = $items{ $leave . "internal.test:$A" }{error};
 	is($error->{errorCode}, 'TRUST_LEVEL_NOT_ALLOWED', 'a redirect there')
 	    or diag explain \%items;
-	like($error->{message}, qr/name the host in inputs or allowedDomains/,
+	like($error->{message}, qr/allowedDomains \["\*", "internal\.test"\] permits/,
 		'says how');
 	%items = told(run([ $leave . "internal.test:$A" ], {
 		    allowedDomains => [ '*', 'internal.test' ] }));
 	is($items{ $leave . "internal.test:$A" }{title}, 'hit',
 		'named in allowedDomains it is reached');
 	nothing_arrived($trap->taken, 'nothing else');
+	# A private page that uses another private host: that has to be named.
+	my $uses = "http://10.0.0.1:$A/uses?internal.test:$A";
+	my $r = run([ $uses ]);
+	%items = told($r);
+	is($items{$uses}{title}, 'alone', 'not by a page that is private itself');
+	my ($warning) = grep { /^pages asked for internal\.test in vain: / }
+	    @{ $r->{warnings} };
+	my ($list) = ($warning // '') =~ /allowedDomains (\[.*?\]) permits it/;
+	is($list, '["*", "internal.test"]', 'a warning says how')
+	    or diag explain $r->{warnings};
+	%items = told(run([ $uses ], { allowedDomains =>
+		    JSON::PP->new->decode($list // '["*"]') }));
+	is($items{$uses}{title}, 'served', 'and so it is');
+	$r = run([ $uses ], { allowedDomains => [ '10.0.0.1' ] });
+	is_deeply($r->{warnings}, [], 'a host that a list leaves out is none');
+	$r = run([ $uses =~ s/internal.test/both.test/r ], { allowedDomains => [
+		    '*', 'other.test' ] });
+	like($r->{warnings}[0] // '', qr/"both\.test" in allowedDomains permits/,
+		'a list that names others can have it, too');
 	run([ "http://rebound.test:$A/rebind" ]);
 	nothing_arrived($trap->taken, 'a name of the inputs, public first');
 	%items = told(run([ $named, "http://ok.test:$A/plain" ],

@@ -430,8 +430,8 @@ test_judge(void)
 		{ LISTS(false, "", "", "", ""), "a.example", "10.0.0.1",
 		    "class private" },
 		{ LISTS(true, "", "", "", ""), "a.example", "10.0.0.1",
-		    "class private: name the host in inputs or "
-		    "allowedDomains" },
+		    "class private: allowedDomains [\"*\", \"a.example\"] "
+		    "permits it" },
 		{ LISTS(true, "", "", "", "", .named = true), "a.example",
 		    "10.0.0.1", "" },
 		{ LISTS(true, "", "", "", "", .named = true), "a.example",
@@ -447,8 +447,8 @@ test_judge(void)
 		    "a.example", "8.8.8.8", "" },
 		{ LISTS(true, "", "", "*", "*", .near = "*"), "a.example",
 		    "fd00::1",
-		    "class unique local: name the host in inputs or "
-		    "allowedDomains" },
+		    "class unique local: \"a.example\" in allowedDomains "
+		    "permits it" },
 		{ LISTS(true, "", "", "a.example", ""), "a.example", "10.0.0.1",
 		    "" },
 		{ LISTS(true, "", "", "", "*.example"), "a.example", "10.0.0.1",
