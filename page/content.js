@@ -1,11 +1,14 @@
 // content: what the page says: its text by headings, links, images, metadata.
 const MAX_LINKS = 50;
 const MAX_IMAGES = 20;
+const MAX_FRAMES = 10;
+const MAX_FRAME_URL = 300; // a longer one is no reader's
+const asShown = () => "shown";
 
 function linksOf(root) {
   const links = [];
   const seen = new Set();
-  for (const a of root.querySelectorAll("a[href]")) {
+  for (const a of deep(root, "a[href]")) {
     if (links.length >= MAX_LINKS || spent())
       break;
     const href = typeof a.href === "string" ? a.href : "";
@@ -13,7 +16,8 @@ function linksOf(root) {
       continue;
     if (beginsGiven(a))
       continue;
-    const text = cut(clean(a.textContent.slice(0, 1000)) || attr(a, "aria-label") || attr(a, "title"), 200);
+    const text = cut(clean(a.textContent.slice(0, 1000)) || lineOf(a, asShown, true) || attr(a, "aria-label") ||
+      attr(a, "title"), 200);
     if (text === "" || !visible(a))
       continue;
     seen.add(href);
@@ -39,7 +43,7 @@ function sourceOf(img) {
 function imagesOf(root) {
   const images = [];
   const seen = new Set();
-  for (const img of root.querySelectorAll("img")) {
+  for (const img of deep(root, "img")) {
     if (images.length >= MAX_IMAGES || spent())
       break;
     const src = sourceOf(img);
@@ -51,6 +55,16 @@ function imagesOf(root) {
     images.push({alt: cut(alt, 300), src: cut(src.toWellFormed(), 2000)});
   }
   return images;
+}
+
+// What is said elsewhere: who wants it can open its address.
+function framesNotRead() {
+  const frames = [...foreign].slice(0, MAX_FRAMES).map((el) => {
+    const url = URL.parse(el.src || "", el.baseURI);
+    const href = url && /^https?:/.test(url.protocol) ? url.href : "";
+    return {host: href ? url.host : "", url: href.length > MAX_FRAME_URL ? "" : href};
+  });
+  return foreign.size > 0 ? {total: foreign.size, frames} : undefined;
 }
 
 function metadataOf() {
@@ -106,6 +120,7 @@ function content(o) {
     links: linksOf(root),
     images: imagesOf(root),
     metadata: metadataOf(),
+    framesNotRead: framesNotRead(),
     textLength: total,
     truncated,
   });

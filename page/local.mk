@@ -58,6 +58,7 @@ PAGE_JS = \
 	page/stable.js \
 	page/text.js \
 	page/undrawn.js \
+	page/walk.js \
 	page/words.js
 EXTRA_DIST += $(PAGE_JS) page/embed.sh page/package.json \
 	page/package-lock.json
@@ -84,6 +85,7 @@ page/scripts.c: $(PAGE_JS) page/embed.sh page/readability.stamp
 	    words=$(srcdir)/page/words.js \
 	    reach=$(srcdir)/page/reach.js \
 	    text=$(srcdir)/page/text.js \
+	    walk=$(srcdir)/page/walk.js \
 	    content=$(srcdir)/page/content.js \
 	    pageinfo=$(srcdir)/page/pageinfo.js \
 	    pagetype=$(srcdir)/page/pagetype.js \

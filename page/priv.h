@@ -459,7 +459,7 @@ void script_end_argument(struct json_writer *);
  * the body of a JavaScript function inside a JSON string. Fills iov from n on,
  * with room for SCRIPT_EXTRACT_IOV, and tail; returns the new n.
  */
-#define SCRIPT_EXTRACT_IOV  8
+#define SCRIPT_EXTRACT_IOV  9
 #define SCRIPT_EXTRACT_TAIL 160
 int script_add_extract(const struct page *, struct iovec *iov, int n,
     char tail[SCRIPT_EXTRACT_TAIL]);

@@ -190,8 +190,10 @@ script_add_extract(const struct page *p, struct iovec *iov, int n,
 		iov[n++] = SCRIPT_IOV(pagetype);
 		iov[n++] = SCRIPT_IOV(pageinfo);
 	}
-	if (o->content || o->readability)
+	if (o->content || o->readability) {
+		iov[n++] = SCRIPT_IOV(walk);
 		iov[n++] = SCRIPT_IOV(text);
+	}
 	if (o->content)
 		iov[n++] = SCRIPT_IOV(content);
 	if (o->readability) {

@@ -189,13 +189,12 @@ load_on_world(struct page *p)
 	iov[n++] =
 	    SCRIPT_LITERAL(",\"functionDeclaration\":\"function(o){return ");
 	iov[n++] = SCRIPT_IOV(stable);
-	iov[n++] = SCRIPT_LITERAL("(o");
 	if (l->reading) {
-		iov[n++] = SCRIPT_LITERAL(",function(){");
+		iov[n++] = SCRIPT_LITERAL("(o,function(){");
 		n = script_add_extract(p, iov, n, tail);
-		iov[n++] = SCRIPT_LITERAL("}");
-	}
-	iov[n++] = SCRIPT_LITERAL(")}\"}");
+		iov[n++] = SCRIPT_LITERAL("})}\"}");
+	} else
+		iov[n++] = SCRIPT_LITERAL("(o)}\"}");
 	cdp_call(p->browser->cdp, p->session, "Runtime.callFunctionOn", iov, n,
 	    l->opts.timeout_ms + PAGE_RECOVER_MS, load_on_stable, p);
 	buf_clear(&head);

@@ -61,6 +61,7 @@ SYSTEM_TESTS = \
 	t/regress/0091-large-pages-are-read.t \
 	t/regress/0092-late-data.t \
 	t/regress/0110-retry-does-it-twice.t \
+	t/regress/0140-frames-and-shadows.t \
 	t/scenario/adopt.t \
 	t/scenario/audit.t \
 	t/scenario/badinput.t \

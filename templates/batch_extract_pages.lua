@@ -17,6 +17,8 @@ local item_properties = {
 	success = { type = "boolean", description = "Whether it was read." },
 	pending = { type = "integer", description = "Requests of its scripts "
 		.. "that were not answered when it was read, if any." },
+	framesNotRead = { type = "integer", description = "Frames of other "
+		.. "sites, which are not read, if any." },
 	attempts = { type = "integer", description = "1, or 2 if it was "
 		.. "tried again." },
 	elapsedMs = { type = "integer", description = "Time it took." },
@@ -153,6 +155,8 @@ local function make_record(null, url, nav, err)
 			or null
 		if doc:at("content") then
 			record.contentSections = doc:len("content", "sections")
+			record.framesNotRead = doc:get("content",
+				"framesNotRead", "total")
 		end
 	end
 	if err then
