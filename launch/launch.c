@@ -16,8 +16,6 @@
 _Static_assert(sizeof(struct launch_msg) == 1072, "no padding, fixed size");
 _Static_assert(LAUNCH_MAX_FDS <= FDIO_MAX_FDS, "fits one packet");
 
-#define LINK(l) (1U << (l))
-
 static bool check_nothing(const struct launch_msg *);
 static bool check_spawn(const struct launch_msg *);
 static bool check_ready(const struct launch_msg *);
@@ -42,109 +40,15 @@ static const struct launch_row {
 	unsigned int links;
 	int nfds;
 	bool (*check)(const struct launch_msg *);
+	const char *text;
 } launch_rows[LAUNCH__MAX] = {
-	[LAUNCH_SPAWN] = { "SPAWN", LINK(LAUNCH_FROM_SUPERVISORD), 0,
-	    check_spawn },
-	[LAUNCH_KILL] = { "KILL", LINK(LAUNCH_FROM_SUPERVISORD), 0,
-	    check_nothing },
-	[LAUNCH_CHECK] = { "CHECK",
-	    LINK(LAUNCH_FROM_SUPERVISORD) | LINK(LAUNCH_TO_CELL), 0,
-	    check_nothing },
-	[LAUNCH_SERVING] = { "SERVING", LINK(LAUNCH_FROM_SUPERVISORD), 0,
-	    check_nothing },
-	[LAUNCH_UNNEEDED] = { "UNNEEDED", LINK(LAUNCH_FROM_SUPERVISORD), 0,
-	    check_nothing },
-	[LAUNCH_READY] = { "READY", LINK(LAUNCH_TO_SUPERVISORD), 2,
-	    check_ready },
-	[LAUNCH_SANDBOX] = { "SANDBOX",
-	    LINK(LAUNCH_TO_SUPERVISORD) | LINK(LAUNCH_FROM_CELL), 0,
-	    check_nothing },
-	[LAUNCH_BROWSER_EXITED] = { "BROWSER_EXITED",
-	    LINK(LAUNCH_TO_SUPERVISORD) | LINK(LAUNCH_FROM_CELL), 0,
-	    check_nothing },
-	[LAUNCH_REAPED] = { "REAPED", LINK(LAUNCH_TO_SUPERVISORD), 0,
-	    check_reaped },
-	[LAUNCH_START] = { "START", LINK(LAUNCH_TO_CELL), 0, check_start },
-	[LAUNCH_UP] = { "UP", LINK(LAUNCH_FROM_CELL), 0, check_nothing },
-	[LAUNCH_FAILED] = { "FAILED", LINK(LAUNCH_FROM_CELL), 0, check_failed },
-	[LAUNCH_WORKER_EXITED] = { "WORKER_EXITED",
-	    LINK(LAUNCH_TO_SUPERVISORD) | LINK(LAUNCH_FROM_CELL), 0,
-	    check_nothing },
-	[LAUNCH_LIMIT] = { "LIMIT",
-	    LINK(LAUNCH_TO_SUPERVISORD) | LINK(LAUNCH_FROM_CELL), 0,
-	    check_breach },
-	[LAUNCH_USAGE] = { "USAGE",
-	    LINK(LAUNCH_TO_SUPERVISORD) | LINK(LAUNCH_FROM_CELL), 0,
-	    check_nothing },
-	[LAUNCH_SETTING] = { "SETTING",
-	    LINK(LAUNCH_TO_SUPERVISORD) | LINK(LAUNCH_TO_EGRESSD), 0,
-	    check_setting },
-	[LAUNCH_PROTECTION] = { "PROTECTION", LINK(LAUNCH_TO_SUPERVISORD), 0,
-	    check_protection },
-	[LAUNCH_PING] = { "PING",
-	    LINK(LAUNCH_TO_SUPERVISORD) | LINK(LAUNCH_TO_EGRESSD), 0,
-	    check_no_cell },
-	[LAUNCH_PONG] = { "PONG",
-	    LINK(LAUNCH_FROM_SUPERVISORD) | LINK(LAUNCH_FROM_EGRESSD), 0,
-	    check_no_cell },
-	[LAUNCH_WORKER] = { "WORKER", LINK(LAUNCH_FROM_SUPERVISORD), 0,
-	    check_worker },
-	[LAUNCH_WORKER_START] = { "WORKER_START", LINK(LAUNCH_TO_CELL), 1,
-	    check_no_cell },
-	[LAUNCH_WORKER_READY] = { "WORKER_READY", LINK(LAUNCH_TO_SUPERVISORD),
-	    1, check_nothing },
-	[LAUNCH_KILL_WORKER] = { "KILL_WORKER",
-	    LINK(LAUNCH_FROM_SUPERVISORD) | LINK(LAUNCH_TO_CELL), 0,
-	    check_nothing },
-	[LAUNCH_FORGET] = { "FORGET", LINK(LAUNCH_FROM_SUPERVISORD), 0,
-	    check_profile },
-	[LAUNCH_KNOWN] = { "KNOWN", LINK(LAUNCH_FROM_SUPERVISORD), 0,
-	    check_profile },
-	[LAUNCH_PURGE] = { "PURGE", LINK(LAUNCH_FROM_SUPERVISORD), 0,
-	    check_no_cell },
-	[LAUNCH_SECRET] = { "SECRET", LINK(LAUNCH_FROM_SUPERVISORD), 1,
-	    check_no_cell },
-	[LAUNCH_SECRET_DROP] = { "SECRET_DROP", LINK(LAUNCH_FROM_SUPERVISORD),
-	    0, check_no_cell },
-	[LAUNCH_SECRET_GIVE] = { "SECRET_GIVE", LINK(LAUNCH_FROM_SUPERVISORD),
-	    0, check_nothing },
-	[LAUNCH_SECRET_FEED] = { "SECRET_FEED", LINK(LAUNCH_TO_CELL), 1,
-	    check_no_cell },
-	[LAUNCH_SECRET_REF] = { "SECRET_REF", LINK(LAUNCH_FROM_SUPERVISORD), 0,
-	    check_ref },
-	[LAUNCH_SECRET_MISSING] = { "SECRET_MISSING",
-	    LINK(LAUNCH_TO_SUPERVISORD), 0, check_missing },
-	[LAUNCH_INSPECT] = { "INSPECT", LINK(LAUNCH_FROM_SUPERVISORD), 1,
-	    check_inspect },
-	[LAUNCH_INSPECTED] = { "INSPECTED", LINK(LAUNCH_TO_SUPERVISORD), 0,
-	    check_no_cell },
-	[LAUNCH_LISTENER] = { "LISTENER", LINK(LAUNCH_FROM_CELL), 1,
-	    check_nothing },
-	[LAUNCH_EGRESS] = { "EGRESS", LINK(LAUNCH_TO_SUPERVISORD), 1,
-	    check_no_cell },
-	[LAUNCH_EGRESS_DOWN] = { "EGRESS_DOWN", LINK(LAUNCH_TO_SUPERVISORD), 0,
-	    check_no_cell },
-	[LAUNCH_EGRESS_LINK] = { "EGRESS_LINK", LINK(LAUNCH_TO_EGRESSD), 1,
-	    check_no_cell },
-	[LAUNCH_EGRESS_LISTENER] = { "EGRESS_LISTENER", LINK(LAUNCH_TO_EGRESSD),
-	    1, check_nothing },
-	[LAUNCH_EGRESS_NAMES] = { "EGRESS_NAMES", LINK(LAUNCH_TO_EGRESSD), 2,
-	    check_no_cell },
-	[LAUNCH_EGRESS_GONE] = { "EGRESS_GONE", LINK(LAUNCH_TO_EGRESSD), 0,
-	    check_nothing },
-	[LAUNCH_ADOPT] = { "ADOPT", LINK(LAUNCH_TO_SUPERVISORD), 2,
-	    check_adopt },
-	[LAUNCH_ADOPT_END] = { "ADOPT_END", LINK(LAUNCH_TO_SUPERVISORD), 0,
-	    check_adopt_end },
-	[LAUNCH_ADOPTED] = { "ADOPTED", LINK(LAUNCH_FROM_SUPERVISORD), 0,
-	    check_nothing },
-	[LAUNCH_NAME] = { "NAME", LINK(LAUNCH_FROM_SUPERVISORD), 0,
-	    check_worker },
-	[LAUNCH_SECRET_KEPT] = { "SECRET_KEPT", LINK(LAUNCH_TO_SUPERVISORD), 0,
-	    check_kept },
-	[LAUNCH_RESTART] = { "RESTART",
-	    LINK(LAUNCH_TO_SUPERVISORD) | LINK(LAUNCH_FROM_SUPERVISORD), 0,
-	    check_no_cell },
+	[LAUNCH__NONE] = { "", 0, 0, check_nothing, "" },
+#define ON(link) (1U << LAUNCH_##link)
+#define LAUNCH(name, links, fds, check, text) \
+	[LAUNCH_##name] = { #name, links, fds, check_##check, text },
+#include "launch/launch.def"
+#undef LAUNCH
+#undef ON
 };
 
 static const char *const launch_causes[LAUNCH_CAUSE__MAX] = {
@@ -341,7 +245,7 @@ launch_valid(const struct launch_msg *m, enum launch_link link)
 {
 	return m->magic == LAUNCH_MAGIC && m->version == LAUNCH_VERSION &&
 	    m->type > 0 && m->type < LAUNCH__MAX &&
-	    (launch_rows[m->type].links & LINK(link)) != 0 &&
+	    (launch_rows[m->type].links & 1U << link) != 0 &&
 	    launch_rows[m->type].check(m);
 }
 
@@ -415,6 +319,20 @@ launch_type_name(enum launch_type type)
 {
 	ASSERT(type > 0 && type < LAUNCH__MAX);
 	return launch_rows[type].name;
+}
+
+bool
+launch_type_passes(enum launch_type type, enum launch_link link)
+{
+	ASSERT(type > 0 && type < LAUNCH__MAX && link < LAUNCH_LINK__MAX);
+	return (launch_rows[type].links & 1U << link) != 0;
+}
+
+const char *
+launch_type_text(enum launch_type type)
+{
+	ASSERT(type > 0 && type < LAUNCH__MAX);
+	return launch_rows[type].text;
 }
 
 const char *

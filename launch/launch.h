@@ -3,12 +3,12 @@
  * supervisord and the launcher and between the launcher and a cell.
  *
  * One packet is one struct launch_msg of fixed size, with descriptors passed
- * by SCM_RIGHTS where launch_rows[] says so. Both ends are built together
+ * by SCM_RIGHTS where launch.def says so. Both ends are built together
  * and run on one machine, so fields are in host order. The protocol is strict:
  * whatever is not exactly right means that the link is broken, and the
  * receiver closes it.
  *
- * launch_rows[] also says who sends what to whom; browsertask-launch(7) says
+ * launch.def also says who sends what to whom; browsertask-launch(7) says
  * what each message is.
  *
  * To every SPAWN belongs exactly one REAPED, sent when nothing of the cell is
@@ -113,53 +113,10 @@ enum {
 };
 
 enum launch_type {
-	LAUNCH_SPAWN = 1,
-	LAUNCH_KILL,
-	LAUNCH_CHECK,
-	LAUNCH_SERVING,
-	LAUNCH_READY,
-	LAUNCH_SANDBOX,
-	LAUNCH_BROWSER_EXITED,
-	LAUNCH_REAPED,
-	LAUNCH_START,
-	LAUNCH_UP,
-	LAUNCH_FAILED,
-	LAUNCH_WORKER_EXITED,
-	LAUNCH_SETTING,
-	LAUNCH_WORKER,
-	LAUNCH_WORKER_START,
-	LAUNCH_WORKER_READY,
-	LAUNCH_KILL_WORKER,
-	LAUNCH_FORGET,
-	LAUNCH_KNOWN,
-	LAUNCH_PURGE,
-	LAUNCH_SECRET,
-	LAUNCH_SECRET_DROP,
-	LAUNCH_SECRET_GIVE,
-	LAUNCH_SECRET_FEED,
-	LAUNCH_SECRET_REF,
-	LAUNCH_SECRET_MISSING,
-	LAUNCH_UNNEEDED,
-	LAUNCH_LISTENER,
-	LAUNCH_EGRESS,
-	LAUNCH_EGRESS_DOWN,
-	LAUNCH_EGRESS_LINK,
-	LAUNCH_EGRESS_LISTENER,
-	LAUNCH_EGRESS_GONE,
-	LAUNCH_LIMIT,
-	LAUNCH_USAGE,
-	LAUNCH_PROTECTION,
-	LAUNCH_PING,
-	LAUNCH_PONG,
-	LAUNCH_INSPECT,
-	LAUNCH_INSPECTED,
-	LAUNCH_ADOPT,
-	LAUNCH_ADOPT_END,
-	LAUNCH_ADOPTED,
-	LAUNCH_NAME,
-	LAUNCH_SECRET_KEPT,
-	LAUNCH_RESTART,
-	LAUNCH_EGRESS_NAMES,
+	LAUNCH__NONE,
+#define LAUNCH(name, links, fds, check, text) LAUNCH_##name,
+#include "launch/launch.def"
+#undef LAUNCH
 	LAUNCH__MAX
 };
 
@@ -444,6 +401,10 @@ int launch_type_fds(enum launch_type);
 int launch_recv(int sock, enum launch_link, struct launch_msg *ret_msg,
     int ret_fds[LAUNCH_MAX_FDS]);
 const char *launch_type_name(enum launch_type);
+/* Whether messages of that type go over that link. */
+bool launch_type_passes(enum launch_type, enum launch_link);
+/* What the message says, for the manual. */
+const char *launch_type_text(enum launch_type);
 const char *launch_cause_name(enum launch_cause);
 
 #endif

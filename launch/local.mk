@@ -2,6 +2,7 @@
 noinst_LIBRARIES += launch/liblaunch.a
 launch_liblaunch_a_SOURCES = \
 	launch/launch.c \
+	launch/launch.def \
 	launch/launch.h
 
 check_PROGRAMS += t/unit/launch_test

@@ -46,8 +46,8 @@ CLEANFILES += t/scenario/find_text.lua t/scenario/find_text.lua.inc
 
 # Prints what tables.pl puts into the pages: a tool of maintainers.
 noinst_PROGRAMS += man/tables
-man_tables_SOURCES = man/tables.c
-man_tables_LDADD = ipc/libipc.a model/libmodel.a common/libcommon.a \
+man_tables_SOURCES = man/protocols.c man/tables.c man/tables.h
+man_tables_LDADD = ipc/libipc.a launch/liblaunch.a model/libmodel.a common/libcommon.a \
 	$(EVENT_LIBS) $(BSD_LIBS)
 EXTRA_DIST += man/tables.pl
 

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "common/buf.h"
-#include "ipc/msg.h"
 #include "model/egress.h"
+#include "man/tables.h"
 #include "model/audit.h"
 #include "model/errors.h"
 #include "model/faults.h"
@@ -42,7 +42,7 @@ ends_sentence(const char *word, size_t len)
 }
 
 /* Text in lines of a decent length, a sentence on a line of its own. */
-static void
+void
 put_text(const char *text)
 {
 	size_t column = 0, len;
@@ -192,120 +192,6 @@ print_kinds(void)
 						 : " ,");
 }
 
-/* ---- messages ---- */
-
-static void
-print_bounds(const struct msg_field *f)
-{
-	if (f->type == FIELD_BOOL)
-		return;
-	if (f->type == FIELD_INT && f->max == IPC_INT_MAX) {
-		printf(" from %" PRId64, f->min);
-		return;
-	}
-	printf(", ");
-	if (f->min == f->max)
-		printf("%" PRId64, f->max);
-	else
-		printf("%" PRId64 " to %" PRId64, f->min, f->max);
-	if (f->type != FIELD_INT)
-		printf(" bytes");
-}
-
-static void
-print_fields(const struct msg_row *row)
-{
-	if (msg_nfields(row) == 0)
-		return;
-	puts(".Bl -tag -width Ds -compact");
-	for (size_t i = 0; i < msg_nfields(row); i++) {
-		const struct msg_field *f = &row->fields[i];
-
-		printf(".It Sy %s Pq %s", msg_key_name(f->key),
-		    msg_type_name(f->type));
-		print_bounds(f);
-		puts(f->required ? "" : ", optional");
-		put_text(f->help);
-	}
-	puts(".El");
-}
-
-static void
-print_phases(const struct msg_row *row)
-{
-	static const struct {
-		unsigned bit;
-		const char *name;
-	} phases[] = { { PEER_HELLO, "hello" }, { PEER_READY, "ready" },
-		{ PEER_IDLE, "idle" }, { PEER_RUN, "run" },
-		{ PEER_DESCRIBE, "describe" }, { PEER_ENDED, "ended" } };
-	bool first = true;
-
-	for (size_t i = 0; i < sizeof(phases) / sizeof(phases[0]); i++) {
-		if ((row->phases & phases[i].bit) == 0)
-			continue;
-		printf("%s%s", first ? "" : ", ", phases[i].name);
-		first = false;
-	}
-}
-
-static void
-print_messages(enum ipc_dir dir)
-{
-	puts(".Bl -tag -width Ds");
-	for (int i = 0; i < MSG__MAX; i++) {
-		const struct msg_row *row = msg_row((enum msg_id)i);
-
-		if (row->dir != dir)
-			continue;
-		printf(".It Sy %s Pq ", row->name);
-		print_phases(row);
-		printf("; at most %zu bytes%s\n", row->max_bytes,
-		    (row->flags & IPC_ADMIN_ONLY) != 0 ? "; on admin.sock only"
-			: (row->flags & IPC_KEPT) != 0 ? "; numbered"
-						       : "");
-		put_text(row->help);
-		print_fields(row);
-	}
-	puts(".El");
-}
-
-static void
-print_in(void)
-{
-	print_messages(IPC_IN);
-}
-
-static void
-print_out(void)
-{
-	print_messages(IPC_OUT);
-}
-
-static void
-print_down(void)
-{
-	print_messages(IPC_DOWN);
-}
-
-static void
-print_up(void)
-{
-	print_messages(IPC_UP);
-}
-
-static void
-print_to_egressd(void)
-{
-	print_messages(IPC_TO_EGRESSD);
-}
-
-static void
-print_from_egressd(void)
-{
-	print_messages(IPC_FROM_EGRESSD);
-}
-
 static void
 print_outcomes(void)
 {
@@ -315,28 +201,6 @@ print_outcomes(void)
 		    egress_outcome_name((enum egress_outcome)i),
 		    egress_outcome_text((enum egress_outcome)i));
 	puts(".El");
-}
-
-/* The bytes of the first message of a client, as they are sent. */
-static void
-print_hello(void)
-{
-	char reason[IPC_REASON_MAX];
-	struct ipc_params p;
-	struct buf b;
-
-	buf_init(&b, IPC_SMALL_BYTES);
-	ipc_params_init(&p, MSG_HELLO);
-	ipc_set_int(&p, F_PROTO, IPC_PROTO_CLIENT);
-	ipc_set_str(&p, F_CLIENT, "demo");
-	if (!ipc_encode_request(&b, 1, &p, reason))
-		printf("%s\n", reason);
-	printf(".Bd -literal -offset indent\n%02zx %02zx %02zx %02zx",
-	    b.len >> 24, b.len >> 16 & 255, b.len >> 8 & 255, b.len & 255);
-	for (size_t i = 0; i < b.len; i++)
-		printf("%s%02x", i % 16 == 0 ? "\n" : " ", b.data[i]);
-	puts("\n.Ed");
-	buf_clear(&b);
 }
 
 /* ---- browsertaskctl ---- */
@@ -470,7 +334,9 @@ static const struct {
 } tables[] = { { "actions", print_actions }, { "commands", print_commands },
 	{ "errors", print_errors }, { "events", print_events },
 	{ "faults", print_faults }, { "hello", print_hello },
-	{ "kinds", print_kinds }, { "messages-down", print_down },
+	{ "kinds", print_kinds }, { "launch-head", print_launch_head },
+	{ "launch-messages", print_launch_messages },
+	{ "messages-down", print_down },
 	{ "messages-from-egressd", print_from_egressd },
 	{ "messages-to-egressd", print_to_egressd },
 	{ "outcomes", print_outcomes }, { "messages-in", print_in },
