@@ -54,11 +54,12 @@ cell_on_sock(evutil_socket_t fd, short what, void *arg)
 static void
 cells_remove_profile(const struct cells *t, const char *profile)
 {
-	int error = profile_remove(t->env->dirs, profile);
+	int error = profile_drop(t->env->dirs, profile);
 
 	if (error != 0)
 		log_err(
 		    "profile %s: cannot remove: %s", profile, strerror(error));
+	remover_run(t->remover);
 }
 
 static void
@@ -253,6 +254,7 @@ cells_obey(struct cells *t, const struct launch_msg *m)
 		return kept_name(t->kept, m->u.profile.name);
 	case LAUNCH_PURGE:
 		kept_purge(t->kept, t->env->dirs, cells_use, t);
+		remover_run(t->remover);
 		return 0;
 	default:
 		return EPROTO;
@@ -293,6 +295,18 @@ cells_tell_listeners(struct cells *t)
 	LIST_FOREACH(c, &t->list, link)
 		if (c->listener != -1)
 			t->cb->listener(t->cb->arg, c->id, c->listener);
+}
+
+bool
+cells_removing(const struct cells *t)
+{
+	return remover_runs(t->remover);
+}
+
+void
+cells_stop_removing(struct cells *t)
+{
+	remover_stop(t->remover);
 }
 
 size_t
@@ -338,8 +352,10 @@ cells_new(struct event_base *base, const struct spawn_env *env,
 	t->cb = cb;
 	LIST_INIT(&t->list);
 	t->kept = kept_new();
+	t->remover = remover_new(base, env, cb->reaped, cb->arg);
 	t->on_adopt = evtimer_new(base, cells_on_adopt, t);
-	if (t->kept == NULL || t->on_adopt == NULL || !cells_watch_groups(t))
+	if (t->kept == NULL || t->remover == NULL || t->on_adopt == NULL ||
+	    !cells_watch_groups(t))
 		cells_free(&t);
 	return t;
 }
@@ -354,6 +370,7 @@ cells_free(struct cells **cells)
 		return;
 	ASSERT(LIST_EMPTY(&t->list));
 	kept_free(&t->kept);
+	remover_free(&t->remover);
 	if (t->on_groups != NULL)
 		event_free(t->on_groups);
 	if (t->on_adopt != NULL)

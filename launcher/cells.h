@@ -16,7 +16,7 @@ struct cells_callbacks {
 	void (*listener)(void *, uint32_t cell_id, int fd);
 	/* A cell is gone for good; before the message that says so. */
 	void (*gone)(void *, uint32_t cell_id);
-	/* And after it. */
+	/* And after it; and when nothing is removed any more. */
 	void (*reaped)(void *);
 	void *arg;
 };
@@ -61,5 +61,9 @@ int cells_restore(struct cells *, const struct carry *);
 /* Calls back with the listener of each cell that has one. */
 void cells_tell_listeners(struct cells *);
 size_t cells_count(const struct cells *);
+/* Whether profiles are being removed. */
+bool cells_removing(const struct cells *);
+/* Not any more: the next purge goes on with it. */
+void cells_stop_removing(struct cells *);
 
 #endif

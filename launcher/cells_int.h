@@ -8,6 +8,7 @@
 
 #include "launcher/cells.h"
 #include "launcher/kept.h"
+#include "launcher/remover.h"
 
 #define CELL_MAGIC 0x63656c6cU
 
@@ -60,6 +61,7 @@ struct cells {
 	const struct spawn_env *env;
 	const struct cells_callbacks *cb;
 	struct kept *kept;
+	struct remover *remover;
 	struct event *on_groups;
 	struct event *on_adopt; /* what was offered had its time */
 	int64_t adopt_ms;       /* which is that long */

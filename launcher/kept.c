@@ -95,12 +95,12 @@ is_named(struct kept *k, const char *text)
 static void
 purge_one(const struct dirs *d, const char *name)
 {
-	int error = profile_remove(d, name);
+	int error = profile_drop(d, name);
 
 	if (error != 0)
 		log_err("profile %s: cannot remove: %s", name, strerror(error));
 	else
-		log_info("profile %s: removed, its session is over", name);
+		log_info("profile %s: goes, its session is over", name);
 }
 
 void
@@ -117,8 +117,7 @@ kept_purge(struct kept *k, const struct dirs *d,
 		return;
 	}
 	while ((e = readdir(dir)) != NULL)
-		if (strcmp(e->d_name, ".") != 0 &&
-		    strcmp(e->d_name, "..") != 0 && !is_named(k, e->d_name) &&
+		if (e->d_name[0] != '.' && !is_named(k, e->d_name) &&
 		    !in_use(arg, e->d_name))
 			purge_one(d, e->d_name);
 	closedir(dir);

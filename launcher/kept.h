@@ -14,8 +14,8 @@ void kept_free(struct kept **);
 /* Names one that is to stay. 0, or ENOMEM: then nothing may be purged. */
 int kept_name(struct kept *, const char *name);
 /*
- * Removes all profiles but those named since the last call and those that
- * in_use says yes of; what cannot be removed is logged.
+ * Drops all profiles but those named since the last call and those that in_use
+ * says yes of; what cannot be dropped is logged.
  */
 void kept_purge(struct kept *, const struct dirs *,
     bool (*in_use)(void *, const char *name), void *arg);

@@ -63,6 +63,8 @@ LAUNCHER_REST = \
 	launcher/reexec.h \
 	launcher/reload.c \
 	launcher/reload.h \
+	launcher/remover.c \
+	launcher/remover.h \
 	launcher/root.c \
 	launcher/root.h \
 	launcher/secrets.c \

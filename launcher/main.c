@@ -59,7 +59,10 @@ instance_settle(struct instance *in)
 	if (supervise_runs(in->supervise) || cells_dying(in->cells) > 0)
 		return;
 	if (in->stopping) {
-		if (cells_count(in->cells) == 0)
+		/* What a removal cannot do in the grace, the next start has done. */
+		if (cells_count(in->cells) == 0 &&
+		    (!cells_removing(in->cells) ||
+			!evtimer_pending(in->on_grace, NULL)))
 			event_base_loopbreak(in->base);
 		return;
 	}

@@ -1,6 +1,6 @@
 /*
  * profiles: makes, hands on and removes the directories of kept profiles. Runs
- * in the launcher, as root in system mode. What is in them was written by a
+ * in the launcher, and to remove in a process of its own, as root in system mode. What is in them was written by a
  * browser that no longer runs, and is not trusted: no link is ever followed,
  * and no depth of theirs is too much for us.
  */
@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/fdio.h"
 #include "launcher/profiles.h"
 
 /* Deeper than any browser goes. */
@@ -141,39 +142,41 @@ profile_give(const struct dirs *d, const char *name, uid_t uid)
 }
 
 /*
- * A removal. What lies too deep moves beside the profile, under a name that no
- * browser can make, and is removed from there.
+ * Beside the profiles, under a name that none can have and that says that it is
+ * to be removed. One may be taken since a removal that was cut short.
  */
-struct removal {
-	int kept_fd;
-	unsigned int moved, removed;
-};
-
-static void
-deep_name(unsigned int n, char ret_name[32])
-{
-	snprintf(ret_name, 32, ".deep-%u", n);
-}
-
-/* A name may be taken since a removal that was cut short: it goes as well. */
 static int
-move_aside(struct removal *r, int dirfd, const char *name)
+move_aside(int kept_fd, int dirfd, const char *name)
 {
+	static unsigned int n;
 	char aside[32];
 	int error;
 
 	do {
-		deep_name(r->moved++, aside);
-		error =
-		    renameat(dirfd, name, r->kept_fd, aside) == -1 ? errno : 0;
-	} while (error == ENOTEMPTY || error == EEXIST);
+		snprintf(aside, sizeof(aside), ".gone-%u", n++);
+		error = renameat(dirfd, name, kept_fd, aside) == -1 ? errno : 0;
+	} while (error == ENOTEMPTY || error == EEXIST || error == ENOTDIR);
 	return error;
 }
 
-static int remove_below(struct removal *, int dirfd, int depth);
+int
+profile_drop(const struct dirs *d, const char *name)
+{
+	int error = move_aside(d->kept_fd, d->kept_fd, name);
+
+	return error == ENOENT ? 0 : error;
+}
+
+bool
+profile_is_dropped(const char *name)
+{
+	return name[0] == '.' && !is_dots(name);
+}
+
+static int remove_below(int kept_fd, int dirfd, int depth);
 
 static int
-remove_one(struct removal *r, int dirfd, const char *name, int depth)
+remove_one(int kept_fd, int dirfd, const char *name, int depth)
 {
 	int fd, error;
 
@@ -182,9 +185,9 @@ remove_one(struct removal *r, int dirfd, const char *name, int depth)
 	if (errno != EISDIR && errno != EPERM)
 		return errno;
 	if (depth == 0)
-		return move_aside(r, dirfd, name);
+		return move_aside(kept_fd, dirfd, name);
 	fd = open_dir(dirfd, name);
-	error = fd == -1 ? errno : remove_below(r, fd, depth - 1);
+	error = fd == -1 ? errno : remove_below(kept_fd, fd, depth - 1);
 	if (error == 0 && unlinkat(dirfd, name, AT_REMOVEDIR) == -1)
 		error = errno;
 	return error;
@@ -192,7 +195,7 @@ remove_one(struct removal *r, int dirfd, const char *name, int depth)
 
 /* Takes the descriptor. */
 static int
-remove_below(struct removal *r, int dirfd, int depth)
+remove_below(int kept_fd, int dirfd, int depth)
 {
 	struct dirent *e;
 	DIR *dir = fdopendir(dirfd);
@@ -205,22 +208,45 @@ remove_below(struct removal *r, int dirfd, int depth)
 	}
 	while (error == 0 && (e = readdir(dir)) != NULL)
 		if (!is_dots(e->d_name))
-			error = remove_one(r, dirfd, e->d_name, depth);
+			error = remove_one(kept_fd, dirfd, e->d_name, depth);
+	closedir(dir);
+	return error;
+}
+
+/* All that is there now; one that stays does not keep the others. */
+static int
+remove_pass(int kept_fd, bool *ret_any)
+{
+	int fd = open_dir(kept_fd, "."), error = 0, one;
+	DIR *dir = fd == -1 ? NULL : fdopendir(fd);
+	struct dirent *e;
+
+	*ret_any = false;
+	if (dir == NULL) {
+		error = errno;
+		fd_close(&fd);
+		return error;
+	}
+	while ((e = readdir(dir)) != NULL) {
+		if (!profile_is_dropped(e->d_name))
+			continue;
+		*ret_any = true;
+		one = remove_one(kept_fd, kept_fd, e->d_name, DEPTH_MAX);
+		if (one != 0)
+			error = one;
+	}
 	closedir(dir);
 	return error;
 }
 
 int
-profile_remove(const struct dirs *d, const char *name)
+profiles_remove_dropped(int kept_fd)
 {
-	struct removal r = { .kept_fd = d->kept_fd };
-	char aside[32];
-	int error;
+	bool any = true;
+	int error = 0;
 
-	error = remove_one(&r, d->kept_fd, name, DEPTH_MAX);
-	while (error == 0 && r.removed < r.moved) {
-		deep_name(r.removed++, aside);
-		error = remove_one(&r, d->kept_fd, aside, DEPTH_MAX);
-	}
+	/* What lay too deep is beside them now. */
+	while (error == 0 && any)
+		error = remove_pass(kept_fd, &any);
 	return error;
 }

@@ -5,6 +5,7 @@
 #ifndef LAUNCHER_PROFILES_H
 #define LAUNCHER_PROFILES_H
 
+#include <stdbool.h>
 #include <sys/stat.h>
 
 #include "launch/launch.h"
@@ -26,7 +27,17 @@ profile_path(const struct dirs *, const char *name, char ret_path[PATH_MAX]);
  * files. 0 or an errno value; may then be repeated.
  */
 int profile_give(const struct dirs *, const char *name, uid_t);
-/* Removes it with all that is in it, if it is there. 0 or an errno value. */
-int profile_remove(const struct dirs *, const char *name);
+/*
+ * Takes its name from it, if it is there: at once, whatever is in it. It is
+ * there until profiles_remove_dropped(). 0 or an errno value.
+ */
+int profile_drop(const struct dirs *, const char *name);
+/* Whether a name beside the profiles is of one that was dropped. */
+bool profile_is_dropped(const char *name);
+/*
+ * Removes all that were dropped, with all that is in them: takes as long as they
+ * have files. 0 or an errno value, of one that stays.
+ */
+int profiles_remove_dropped(int kept_fd);
 
 #endif

@@ -161,6 +161,7 @@ become(struct instance *in, const struct carry *c, int carry_fd, int program)
 	CRASH_POINT(renew_tried);
 	if (c->egressd == 0)
 		egress_end(in->egress);
+	cells_stop_removing(in->cells);
 	notify_hand_on();
 	watchdog_hand_on(in->watchdog);
 	carry_keep_open(c, true);

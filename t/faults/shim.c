@@ -457,6 +457,14 @@ posix_fallocate(int fd, off_t offset, off_t size)
 	    : REAL(posix_fallocate)(fd, offset, size);
 }
 
+/* On a network volume a name is gone when the other end has synced that. */
+int
+unlinkat(int dir, const char *path, int flags)
+{
+	sync_wait();
+	return REAL(unlinkat)(dir, path, flags);
+}
+
 int
 rename(const char *from, const char *to)
 {

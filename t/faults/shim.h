@@ -23,7 +23,7 @@ struct control {
 	uint32_t trace;    /* say where */
 	uint32_t lacks;    /* bits of enum fault that are never refused */
 	uint32_t by_site;  /* only the first call from each place counts */
-	uint32_t sync_us;  /* each sync takes so much longer */
+	uint32_t sync_us;  /* each sync or removal takes so much longer */
 	uint64_t nth;      /* 0: nothing is counted or refused */
 	uint64_t seen;     /* calls of the kind */
 	uint64_t refused;  /* of these */

@@ -116,7 +116,7 @@ sub kept {
 	my @names;
 	for my $dir ('sessions', 'profiles/kept') {
 		opendir(my $dh, $i->state_dir . "/$dir") or next;
-		push @names, map { "$dir/$_" } grep { !/^\./ } readdir $dh;
+		push @names, map { "$dir/$_" } grep { !/^\.\.?$/ } readdir $dh;
 	}
 	return join ' ', sort @names;
 }

@@ -1,4 +1,5 @@
 /* Directories of kept profiles. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -42,6 +43,14 @@ tear_down(void)
 	unlinkat(dirs.state_fd, "profiles/kept", AT_REMOVEDIR);
 	unlinkat(dirs.state_fd, "profiles", AT_REMOVEDIR);
 	is_int(rmdir(top), 0, "nothing else was made");
+}
+
+static int
+remove_now(const char *name)
+{
+	int error = profile_drop(&dirs, name);
+
+	return error == 0 ? profiles_remove_dropped(dirs.kept_fd) : error;
 }
 
 static void
@@ -139,7 +148,23 @@ test_give(void)
 	close(outside);
 	close(fd);
 	unlinkat(dirs.state_fd, "outside", 0);
-	is_int(profile_remove(&dirs, "given"), 0, "removed");
+	is_int(remove_now("given"), 0, "removed");
+}
+
+/* How many names are beside the profiles. */
+static int
+entries(void)
+{
+	DIR *dir = fdopendir(openat(dirs.kept_fd, ".", O_RDONLY | O_DIRECTORY));
+	struct dirent *e;
+	int n = 0;
+
+	if (dir == NULL)
+		abort();
+	while ((e = readdir(dir)) != NULL)
+		n += profile_is_dropped(e->d_name);
+	closedir(dir);
+	return n;
 }
 
 /* Deeper than names can be long. */
@@ -165,24 +190,27 @@ test_remove(void)
 	struct stat st;
 
 	fill_deep(open_kept("deep"), 2500);
-	is_int(profile_remove(&dirs, "deep"), 0, "a deep one is removed");
-	is_int(fstatat(dirs.kept_fd, "deep", &st, 0), -1, "wholly");
-	is_int(profile_remove(&dirs, "deep"), 0, "one that is not there, too");
+	is_int(profile_drop(&dirs, "deep"), 0, "a deep one is dropped");
+	is_int(fstatat(dirs.kept_fd, "deep", &st, 0), -1,
+	    "its name is free for the next");
+	is_int(profiles_remove_dropped(dirs.kept_fd), 0, "and is removed");
+	is_int(entries(), 0, "with what lay too deep in it");
+	is_int(remove_now("deep"), 0, "one that is not there, too");
 	/* What a removal leaves that is cut short. */
-	fill_deep(open_kept(".deep-0"), 100);
-	fill_deep(open_kept(".deep-1"), 1);
+	fill_deep(open_kept(".gone-0"), 100);
+	fill_deep(open_kept(".gone-1"), 1);
 	fill_deep(open_kept("deep"), 100);
-	is_int(profile_remove(&dirs, "deep"), 0, "one after half a removal");
+	is_int(remove_now("deep"), 0, "one after half a removal");
 	ok(fstatat(dirs.kept_fd, "deep", &st, 0) == -1 &&
-		fstatat(dirs.kept_fd, ".deep-0", &st, 0) == -1 &&
-		fstatat(dirs.kept_fd, ".deep-1", &st, 0) == -1,
+		fstatat(dirs.kept_fd, ".gone-0", &st, 0) == -1 &&
+		fstatat(dirs.kept_fd, ".gone-1", &st, 0) == -1,
 	    "and what that left");
-	fill_deep(open_kept(".deep-0"), 100);
-	is_int(profile_remove(&dirs, ".deep-0"), 0, "which can be removed");
-	is_int(fstatat(dirs.kept_fd, ".deep-0", &st, 0), -1, "by itself");
+	fill_deep(open_kept(".gone-0"), 100);
+	is_int(profiles_remove_dropped(dirs.kept_fd), 0, "which is removed");
+	is_int(fstatat(dirs.kept_fd, ".gone-0", &st, 0), -1, "by itself");
 	if (symlinkat("mine", dirs.kept_fd, "to-mine") == -1)
 		abort();
-	is_int(profile_remove(&dirs, "to-mine"), 0, "a link");
+	is_int(remove_now("to-mine"), 0, "a link");
 	is_int(fstatat(dirs.kept_fd, "mine", &st, 0), 0, "not what it names");
 }
 
@@ -202,7 +230,7 @@ test_stale(void)
 	is_int(fstatat(fd, "SingletonSocket", &st, 0), -1, "its socket, too");
 	is_int(fstatat(fd, "Cookies", &st, 0), 0, "all else is kept");
 	close(fd);
-	is_int(profile_remove(&dirs, "stale"), 0, "removed");
+	is_int(remove_now("stale"), 0, "removed");
 }
 
 static bool
@@ -233,7 +261,7 @@ test_purge(void)
 	is_int(fstatat(dirs.kept_fd, "known", &st, 0), -1,
 	    "a name counts for who said it");
 	kept_free(&k);
-	is_int(profile_remove(&dirs, "used"), 0, "removed");
+	is_int(remove_now("used"), 0, "removed");
 }
 
 int

@@ -14,7 +14,8 @@ package BrowserTask::Starved;
 #                        since arm(), how many of them were refused), which is
 #                        (0, 0) for a program in a compartment: that only logs.
 #                        Nothing is returned while it runs in one
-#   $s->slow($ms)        from now on each sync of a file takes so much longer
+#   $s->slow($ms)        from now on each sync of a file, and each removal of a
+#                        name by unlinkat, takes so much longer
 #   kinds()              the names, as in t/faults/kinds.def
 #
 # FAULT_TRACE=1 has it log where the refused call was made, as offsets into the
