@@ -92,15 +92,18 @@ page_read(struct page *p, const char *url, const struct page_nav_options *opts,
 
 /* extract: NULL, or what is read of it. */
 static bool
-load_begin_here(struct page *p, int timeout_ms,
+load_begin_here(struct page *p, const struct page_nav_options *opts,
     const struct page_extract_options *extract, page_nav_cb *cb, void *arg)
 {
-	struct page_nav_options opts = { .stable_timeout_ms = timeout_ms,
-		.load_grace_ms = PAGE_GRACE_MS };
+	struct page_nav_options here = { 0 };
 
-	if (timeout_ms > 0)
-		opts.timeout_ms = timeout_ms + PAGE_GRACE_MS;
-	if (!load_begin(p, OP_STABLE, "", &opts, cb, arg))
+	if (opts != NULL)
+		here = *opts;
+	if (here.timeout_ms <= 0 && here.stable_timeout_ms > 0)
+		here.timeout_ms = here.stable_timeout_ms + PAGE_GRACE_MS;
+	if (here.load_grace_ms <= 0)
+		here.load_grace_ms = PAGE_GRACE_MS;
+	if (!load_begin(p, OP_STABLE, "", &here, cb, arg))
 		return false;
 	if (extract != NULL)
 		load_begin_reading(p, extract);
@@ -110,16 +113,17 @@ load_begin_here(struct page *p, int timeout_ms,
 }
 
 bool
-page_read_again(struct page *p, int stable_timeout_ms,
+page_read_again(struct page *p, const struct page_nav_options *opts,
     const struct page_extract_options *extract, page_nav_cb *cb, void *arg)
 {
-	return load_begin_here(p, stable_timeout_ms, extract, cb, arg);
+	return load_begin_here(p, opts, extract, cb, arg);
 }
 
 bool
-page_wait_stable(struct page *p, int timeout_ms, page_nav_cb *cb, void *arg)
+page_wait_stable(struct page *p, const struct page_nav_options *opts,
+    page_nav_cb *cb, void *arg)
 {
-	return load_begin_here(p, timeout_ms, NULL, cb, arg);
+	return load_begin_here(p, opts, NULL, cb, arg);
 }
 
 void

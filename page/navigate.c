@@ -31,8 +31,9 @@ load_result(const struct page *p, enum page_status status, const char *message,
 		.http_status = l->http_status,
 		.redirected = l->redirected,
 		.partial = l->partial,
-		.pending = (int)p->flights.n,
+		.pending = l->pending,
 		.elapsed_ms = (int)(clock_mono_ms() - l->started_ms) };
+	ret_nav->pending.requests = (int)p->flights.n;
 	if (!l->reading || status != PAGE_OK)
 		return;
 	if (p->doc_error[0] != '\0')

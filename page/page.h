@@ -62,6 +62,17 @@ struct page_result {
 };
 
 /*
+ * What a page still waits for. Timers and connections are seen only where the
+ * browser draws no frames, see pending.js.
+ */
+struct page_pending {
+	int requests;    /* of its scripts, that were not answered */
+	int timers;      /* that are due soon, and repeated ones */
+	int connections; /* WebSockets and event streams, open or opening */
+	int refresh_ms;  /* after which it says it loads a document; 0: none */
+};
+
+/*
  * How a navigation went. page_read() gives doc or doc_error; both are NULL when
  * nothing was to be read.
  */
@@ -74,7 +85,7 @@ struct page_nav {
 	bool redirected;
 	bool partial; /* read although it had not finished loading */
 	int elapsed_ms;
-	int pending;     /* requests of its scripts that were not answered */
+	struct page_pending pending;
 	const char *doc; /* JSON as of page_extract() */
 	size_t doc_len;
 	const char *doc_error; /* for people: why there is no doc */
@@ -143,10 +154,11 @@ bool page_navigate(struct page *, const char *url,
 bool page_read(struct page *, const char *url, const struct page_nav_options *,
     const struct page_extract_options *, page_nav_cb *, void *arg);
 /* The same of the page as it is now, when it is stable. */
-bool page_read_again(struct page *, int stable_timeout_ms,
+bool page_read_again(struct page *, const struct page_nav_options *,
     const struct page_extract_options *, page_nav_cb *, void *arg);
-/* Waits until the page as it is now is stable; 0: 3000 ms. */
-bool page_wait_stable(struct page *, int timeout_ms, page_nav_cb *, void *arg);
+/* Waits until the page as it is now is stable. */
+bool page_wait_stable(
+    struct page *, const struct page_nav_options *, page_nav_cb *, void *arg);
 /*
  * Calls the JavaScript function given as source, "(arg) => value" (it may be
  * async), in an isolated world with one argument, the JSON text args (NULL:

@@ -6,6 +6,8 @@
 // stable.js, in another world, asks by an event at the document, with the time
 // since the page was loaded, and gets its answer by another, at once: in how
 // many milliseconds to ask again; 0, nothing is to come; -1, nothing ever was.
+// Asked with "left", it says how many timers are due within FAR_MS or repeated,
+// and how many connections are open: neither is waited for.
 //
 // Known to the millisecond: timers, frames, observers. They are over when
 // nothing was due for REST_MS. Of requests, workers and the like nobody here
@@ -18,6 +20,8 @@
   const WINDOW_MS = 200;
   const NEAR_MS = 320;
   const REST_MS = 32;
+  const FAR_MS = 5000;
+  const CONNECTIONS_MAX = 50;
   const TIMERS_MAX = 500;
   const now = performance.now.bind(performance);
   const later = window.setTimeout.bind(window);
@@ -26,6 +30,8 @@
 
   const timers = new Map();
   const repeated = new Map();
+  const far = new Map(); // when they are due
+  const connections = [];
   let used = false;
   let unknown = false;
   let asked = false;
@@ -51,10 +57,17 @@
 
   const delay = (ms) => (typeof ms === "number" || typeof ms === "string" ? Math.max(0, Number(ms)) || 0 : 0);
 
+  function noteFar(id, ms, when) {
+    if (ms <= FAR_MS && far.size < TIMERS_MAX)
+      far.set(id, when);
+  }
+
   function onTimer([, ms], id) {
     used = true;
-    if (delay(ms) > NEAR_MS)
+    if (delay(ms) > NEAR_MS) {
+      noteFar(id, delay(ms), now() + delay(ms));
       return;
+    }
     if (timers.size >= TIMERS_MAX)
       forget(now());
     timers.set(id, {due: now() + delay(ms), early: !asked});
@@ -64,15 +77,24 @@
     used = true;
     if (delay(ms) <= WINDOW_MS)
       repeated.set(id, true);
+    else
+      noteFar(id, delay(ms), Infinity);
   }
 
   function onClear([id]) {
     timers.delete(id);
     repeated.delete(id);
+    far.delete(id);
   }
 
   function onUnknown() {
     used = unknown = true;
+  }
+
+  function onConnection(args, made) {
+    onUnknown();
+    if (connections.length < CONNECTIONS_MAX)
+      connections.push(made);
   }
 
   // A proxy is taken for what it stands for wherever a page looks.
@@ -87,8 +109,9 @@
         return result;
       },
       construct(f, args, target) {
-        tell(args);
-        return Reflect.construct(f, args, target);
+        const made = Reflect.construct(f, args, target);
+        tell(args, made);
+        return made;
       },
     });
     Object.defineProperty(owner, name, is);
@@ -101,9 +124,11 @@
   watch(window, "clearInterval", onClear);
   watch(window, "postMessage", () => note(0));
   watch(of("MessagePort"), "postMessage", () => note(0));
-  for (const name of ["fetch", "createImageBitmap", "BroadcastChannel", "EventSource", "FileReader", "FontFace",
-    "SharedWorker", "WebSocket", "Worker"])
+  for (const name of ["fetch", "createImageBitmap", "BroadcastChannel", "FileReader", "FontFace", "SharedWorker",
+    "Worker"])
     watch(window, name, onUnknown);
+  for (const name of ["EventSource", "WebSocket"])
+    watch(window, name, onConnection);
   for (const [kind, ...names] of [["XMLHttpRequest", "send"], ["IDBFactory", "open"], ["CacheStorage", "open", "match"],
     ["Scheduler", "postTask", "yield"], ["ServiceWorkerContainer", "register", "getRegistration"],
     ["SubtleCrypto", "digest", "decrypt", "verify"], ["Blob", "text", "arrayBuffer"], ["StorageManager", "getDirectory"]]) {
@@ -124,8 +149,18 @@
     return used ? Math.max(0, wait) : -1;
   }
 
+  function left() {
+    const t = now();
+    let due = repeated.size;
+    for (const when of far.values())
+      due += when > t;
+    for (const timer of timers.values())
+      due += timer.due > t;
+    return [due, connections.filter((c) => c.readyState < 2).length];
+  }
+
   document.addEventListener("browsertask-ask", (e) => {
-    say(new CustomEvent("browsertask-said", {detail: answer(e.detail)}));
+    say(new CustomEvent("browsertask-said", {detail: e.detail === "left" ? left() : answer(e.detail)}));
   });
 
   return {due, note, later, never}; // timers that are not the page's

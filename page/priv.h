@@ -77,6 +77,7 @@ struct page_load {
 	bool redirected;
 	bool partial;
 	int http_status;
+	struct page_pending pending; /* but for requests */
 	int64_t quiet_by_ms; /* when waiting for quiet ends; 0: not loaded */
 	char asked[PAGE_URL_MAX_BYTES + 1];
 	char loader[PAGE_ID_MAX + 1];

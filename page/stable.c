@@ -21,13 +21,27 @@ enum said {
 	SAID_PARTIAL,
 	SAID_RAN,
 	SAID_QUIET_MS,
+	SAID_TIMERS,
+	SAID_CONNECTIONS,
+	SAID_REFRESH_MS,
 	SAID_DOC,
 	SAID_FAILED,
 	SAID__MAX
 };
 
 static const char *const said_names[] = { "url", "mime", "status", "redirected",
-	"partial", "ran", "quietMs", "doc", "failed" };
+	"partial", "ran", "quietMs", "timers", "connections", "refreshMs",
+	"doc", "failed" };
+
+static int
+said_count(struct json_span value)
+{
+	int64_t n;
+
+	if (value.ptr == NULL || !json_span_get_int64(value, &n) || n < 0)
+		return 0;
+	return n < INT32_MAX ? (int)n : INT32_MAX;
+}
 
 static bool
 said_flag(struct json_span value)
@@ -39,12 +53,10 @@ said_flag(struct json_span value)
 
 /* How long the page may take to become stable counts from its load. */
 static void
-load_set_patience(struct page_load *l, struct json_span quiet_ms)
+load_set_patience(struct page_load *l, int taken_ms)
 {
-	int64_t taken_ms = 0, last = l->started_ms + l->opts.timeout_ms;
+	int64_t last = l->started_ms + l->opts.timeout_ms;
 
-	if (quiet_ms.ptr != NULL)
-		(void)json_span_get_int64(quiet_ms, &taken_ms);
 	l->quiet_by_ms = clock_mono_ms() - taken_ms + l->opts.stable_timeout_ms;
 	/* A page that was loaded in time must not fail by waiting on. */
 	if (l->quiet_by_ms > last - LOAD_RETRY_MS)
@@ -54,8 +66,7 @@ load_set_patience(struct page_load *l, struct json_span quiet_ms)
 static void
 load_read_state(struct page_load *l, const struct json_span *said)
 {
-	struct json_span status = said[SAID_STATUS];
-	int64_t n = 0;
+	int status = said_count(said[SAID_STATUS]);
 
 	if (!l->error_page && said[SAID_URL].ptr != NULL)
 		(void)json_span_str_copy(
@@ -63,13 +74,15 @@ load_read_state(struct page_load *l, const struct json_span *said)
 	if (!l->error_page && said[SAID_MIME].ptr != NULL)
 		(void)json_span_str_copy(
 		    said[SAID_MIME], l->mime, sizeof(l->mime));
-	if (status.ptr != NULL && json_span_get_int64(status, &n) && n > 0 &&
-	    n < 1000)
-		l->http_status = (int)n;
+	if (status > 0 && status < 1000)
+		l->http_status = status;
 	l->redirected = l->redirected || said_flag(said[SAID_REDIRECTED]);
 	l->partial = said_flag(said[SAID_PARTIAL]);
 	if (l->quiet_by_ms == 0)
-		load_set_patience(l, said[SAID_QUIET_MS]);
+		load_set_patience(l, said_count(said[SAID_QUIET_MS]));
+	l->pending.timers = said_count(said[SAID_TIMERS]);
+	l->pending.connections = said_count(said[SAID_CONNECTIONS]);
+	l->pending.refresh_ms = said_count(said[SAID_REFRESH_MS]);
 }
 
 /* Keeps what was read of the page, until it shows that it was the last. */

@@ -1,9 +1,9 @@
 // stable: ends when the document is loaded and quiet. Runs in an isolated
 // world from the moment the document is committed, so it waits for load inside
 // the page. Answers {url, status, mime, redirected, partial, ran, quietMs}: ran,
-// whether there are scripts, the last the time that waiting for quiet took;
-// and, where read is given, doc: what that gave of the stable page, or failed:
-// why it gave nothing.
+// whether there are scripts, quietMs the time that waiting for quiet took; with
+// timers, connections and refreshMs, what is still to come; and, where read is
+// given, doc: what that gave of the stable page, or failed: why it gave nothing.
 //
 // Loaded: the load event; or, when something hangs, graceMs after
 // DOMContentLoaded (half of it when nothing at all arrived meanwhile); or, when
@@ -60,11 +60,11 @@
 
   // What pending.js says; undefined when it is not there, as after the page
   // has opened its document anew.
-  function pending(elapsed) {
+  function pending(question) {
     let said;
     const hear = (e) => { said = e.detail; };
     doc.addEventListener("browsertask-said", hear);
-    doc.dispatchEvent(new CustomEvent("browsertask-ask", {detail: elapsed}));
+    doc.dispatchEvent(new CustomEvent("browsertask-ask", {detail: question}));
     doc.removeEventListener("browsertask-said", hear);
     return said;
   }
@@ -192,8 +192,15 @@
     }
   }
 
+  function refreshMs() {
+    const meta = doc.querySelector("meta[http-equiv=refresh i][content]");
+    const m = meta && /^\s*(\d{1,6})/.exec(meta.getAttribute("content"));
+    return m ? Math.max(1, Number(m[1]) * 1000) : 0;
+  }
+
   const answer = (partial, ran, quietMs) => {
     const entry = navigation();
+    const [timers, connections] = (o.undrawn && ran && pending("left")) || [0, 0];
     const said = {
       url: location.href,
       status: (/^http/.test(location.protocol) && entry && entry.responseStatus) || 0,
@@ -202,6 +209,9 @@
       partial,
       ran,
       quietMs: Math.round(quietMs),
+      timers,
+      connections,
+      refreshMs: refreshMs(),
     };
     try {
       if (read)

@@ -63,6 +63,7 @@ SYSTEM_TESTS = \
 	t/regress/0110-retry-does-it-twice.t \
 	t/regress/0140-frames-and-shadows.t \
 	t/regress/0100-removal-is-slow.t \
+	t/regress/0141-pending-everywhere.t \
 	t/scenario/adopt.t \
 	t/scenario/audit.t \
 	t/scenario/badinput.t \

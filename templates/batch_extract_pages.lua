@@ -15,8 +15,7 @@ local item_properties = {
 		"How many things a person could operate."),
 	contentSections = nullable("integer", "How many sections of text."),
 	success = { type = "boolean", description = "Whether it was read." },
-	pending = { type = "integer", description = "Requests of its scripts "
-		.. "that were not answered when it was read, if any." },
+	pending = kit.pending_out(),
 	framesNotRead = { type = "integer", description = "Frames of other "
 		.. "sites, which are not read, if any." },
 	attempts = { type = "integer", description = "1, or 2 if it was "
@@ -54,15 +53,7 @@ local template = {
 				"Time a page has to load, in milliseconds; "
 				.. "one that hangs is tried once more, for at "
 				.. "most 10000."),
-			settle = { anyOf = {
-					{ enum = { "network", "text" } },
-					{ type = "integer", minimum = 1,
-						maximum = 20000 },
-				}, description = "For pages whose data comes "
-				.. "late: wait until nothing is requested "
-				.. "(network) or the text changes no more "
-				.. "(text) for a second, at most 10 s, or so "
-				.. "many milliseconds after the load." },
+			settle = kit.settle(),
 			csv = kit.boolean(false,
 				"Whether to make a CSV artifact, too."),
 		},
@@ -145,7 +136,7 @@ local function make_record(null, url, nav, err)
 	if nav then
 		record.finalUrl = kit.cut(nav.finalUrl, 2048)
 		record.status = nav.status or null
-		record.pending = nav.pending > 0 and nav.pending or nil
+		record.pending = nav.pending
 	end
 	if doc then
 		record.title = kit.cut(doc:get("pageInfo", "title")

@@ -30,6 +30,7 @@ local snapshot = {
 				.. "shortened." },
 		success = { type = "boolean",
 			description = "Whether it was read." },
+		pending = kit.pending_out(),
 		error = kit.error_out(),
 	},
 }
@@ -82,6 +83,7 @@ local template = {
 			description = "Addresses, http or https.",
 		},
 		extract = kit.extract(),
+		settle = kit.settle(),
 		compare = kit.object({
 			fields = {
 				type = "array", minItems = 1, uniqueItems = true,
@@ -206,6 +208,7 @@ local function make_snapshot(null, page)
 		topSections = short_sections(facts.topSections, SECTION_BYTES)
 			or null,
 		success = page.err == nil,
+		pending = nav and nav.pending,
 		error = page.err and kit.error(page.err) or nil,
 	}
 end
@@ -393,7 +396,8 @@ local function read_pages(ctx, rules)
 	ctx:each(inputs.urls, inputs.concurrency or 3, function(tab, url, i)
 		local page = { url = url }
 		page.nav, page.err = kit.read(tab, url, extract,
-			{ timeoutMs = inputs.navigationTimeoutMs })
+			{ timeoutMs = inputs.navigationTimeoutMs,
+				settle = inputs.settle })
 		if page.nav and page.nav.doc then
 			page.facts = facts_of(page.nav.doc, rules.topSections)
 		end

@@ -23,6 +23,7 @@ local page_out = {
 		page = kit.page_out("Its address and title."),
 		pageInfo = info_out,
 		content = content_out,
+		pending = kit.pending_out(),
 	},
 }
 
@@ -48,6 +49,7 @@ local template = {
 				.. "if not given, when it keeps still."),
 		}, nil, "How to get on."),
 		extract = kit.extract(),
+		settle = kit.settle(),
 		navigationTimeoutMs = kit.navigation_timeout(
 			"Time a page has to load, in milliseconds."),
 	}, { "startUrl" }),
@@ -121,12 +123,12 @@ local DIGEST = [[() => {
 
 -- What the page lists is known from here on; the address of the next one where
 -- the page's head names it.
-local function extract_page(ctx, tab, list)
+local function extract_page(ctx, tab, list, pending)
 	local doc = kit.must(tab:extract(ctx.inputs.extract))
 	local info = kit.must(tab:info())
 	local n = #list + 1
 
-	list[n] = { pageNumber = n, doc = doc,
+	list[n] = { pageNumber = n, doc = doc, pending = pending,
 		page = { url = kit.cut(info.url, 2048),
 			title = kit.cut(info.title, 1024) },
 		cut = doc:get("content", "truncated") == true }
@@ -195,13 +197,14 @@ local function next_page(ctx, tab, rules, seen, list)
 		return "next_unavailable"
 	end
 	local news = kit.must(tab:list { go = "changed", timeoutMs = wait })
+	local pending = kit.rest(tab, ctx.inputs.settle)
 	if news.document and not is_new(tab, seen) then
 		return "repeated_page"
 	elseif not news.document and not news.changed then
 		return wait == SCROLL_MS and "next_unavailable"
 			or "repeated_page"
 	end
-	extract_page(ctx, tab, list)
+	extract_page(ctx, tab, list, pending)
 	return nil
 end
 
@@ -238,7 +241,8 @@ local function store(ctx, list)
 	for i, entry in ipairs(list) do
 		all[i] = { pageNumber = i, page = entry.page,
 			pageInfo = entry.doc:at("pageInfo"),
-			content = entry.doc:at("content") }
+			content = entry.doc:at("content"),
+			pending = entry.pending }
 	end
 	ctx:artifact { kind = "extraction", mime = "application/json",
 		name = "extraction.json", data = all }
@@ -278,7 +282,8 @@ local function make_result(list, reason, err)
 	for i, entry in ipairs(list) do
 		local info, content = kit.fit_extract(entry.doc, room)
 		pages[i] = { pageNumber = i, page = entry.page,
-			pageInfo = info, content = content }
+			pageInfo = info, content = content,
+			pending = entry.pending }
 	end
 	return { success = err == nil, pages = pages, stoppedReason = reason,
 		error = err and kit.error(err) or nil,
@@ -299,8 +304,9 @@ function template.run(ctx)
 	ctx:progress { done = 0, total = rules.max_pages }
 	ctx:step("first_page", function()
 		kit.open(tab, inputs.startUrl, inputs.navigationTimeoutMs)
+		local pending = kit.rest(tab, inputs.settle)
 		is_new(tab, seen)
-		extract_page(ctx, tab, list)
+		extract_page(ctx, tab, list, pending)
 	end)
 	ctx:progress { done = 1, total = rules.max_pages }
 	local reason, err = read_on(ctx, tab, rules, seen, list)

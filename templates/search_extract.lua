@@ -25,6 +25,7 @@ local template = {
 		openResult = kit.locator("The result to open; if not given, "
 			.. "the page of results is extracted."),
 		extract = kit.extract(),
+		settle = kit.settle(),
 		navigationTimeoutMs = kit.navigation_timeout(),
 	}, { "startUrl", "query" }),
 	outputs = {
@@ -40,6 +41,7 @@ local template = {
 				description = "Whether a result was opened." },
 			pageInfo = info_out,
 			content = content_out,
+			pending = kit.pending_out(),
 		},
 	},
 	limits = { maxUrls = 1, maxConcurrency = 1, maxTimeoutMs = 600000 },
@@ -121,8 +123,8 @@ function template.run(ctx)
 		return { opened = result.resultOpened }
 	end)
 	step("extract", function()
-		result.finalPage, result.pageInfo, result.content =
-			kit.finish(ctx, tab, inputs.extract)
+		result.finalPage, result.pageInfo, result.content,
+			result.pending = kit.finish(ctx, tab, inputs)
 	end)
 	return result
 end

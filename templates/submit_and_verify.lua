@@ -43,6 +43,7 @@ local template = {
 			.. "if not given, it is enough that the form was "
 			.. "sent."),
 		extract = kit.extract(),
+		settle = kit.settle(),
 		navigationTimeoutMs = kit.navigation_timeout(),
 	}, { "startUrl", "fields" }),
 	outputs = {
@@ -80,6 +81,7 @@ local template = {
 				}, description = "Sending and verifying." },
 			pageInfo = info_out,
 			content = content_out,
+			pending = kit.pending_out(),
 			error = kit.error_out(),
 		},
 	},
@@ -221,8 +223,8 @@ function template.run(ctx)
 	end)
 	step("verify", function()
 		local meta = verify(ctx, tab, result, before, stays)
-		result.finalPage, result.pageInfo, result.content =
-			kit.finish(ctx, tab, inputs.extract)
+		result.finalPage, result.pageInfo, result.content,
+			result.pending = kit.finish(ctx, tab, inputs)
 		return meta, result.success
 	end)
 	local verified = result.indicatorMatched ~= ctx.null

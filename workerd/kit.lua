@@ -108,7 +108,32 @@ function kit.navigation_timeout(description)
 		.. "it is tried once more for at most 10000.")
 end
 
+function kit.settle()
+	return { anyOf = { { enum = { "network", "text" } },
+			{ type = "integer", minimum = 1, maximum = 20000 } },
+		description = "For pages whose data comes late: before a page "
+		.. "is read, wait until nothing is requested (network) or the "
+		.. "text changes no more (text) for a second, at most 10 s, or "
+		.. "so many milliseconds." }
+end
+
 -- The outputs that templates share.
+function kit.pending_out()
+	local n = function(description)
+		return { type = "integer", minimum = 1,
+			description = description }
+	end
+
+	return { type = "object", properties = {
+		requests = n("Requests of its scripts without an answer."),
+		timers = n("Timers due within 5 s or repeated; seen by "
+			.. "templates that only read."),
+		connections = n("WebSockets and event streams; likewise."),
+		refreshMs = n("It says that it loads a document then."),
+	}, description = "What the page still waited for when it was read; "
+		.. "absent: nothing. See settle." }
+end
+
 function kit.page_out(description)
 	return { type = "object", required = { "url", "title" },
 		properties = {
@@ -358,10 +383,18 @@ function kit.status_out()
 		.. "ended on, where that is an error." }
 end
 
--- What is left to say of a page at the end: address and title, and its extract
--- for the result. Stores the extract whole as an artifact.
-function kit.finish(ctx, tab, extract)
-	extract = extract or {}
+-- Waits until the page is there to be read, where its data comes late; for what
+-- it waits itself then.
+function kit.rest(tab, settle)
+	return kit.must(tab:wait_stable { settle = settle,
+		stableTimeoutMs = not settle and 1 or nil }).pending
+end
+
+-- What is left to say of a page at the end: address and title, its extract for
+-- the result, and what it waits for. Stores the extract whole as an artifact.
+function kit.finish(ctx, tab, inputs)
+	local extract = inputs.extract or {}
+	local pending = kit.rest(tab, inputs.settle)
 	local doc = kit.must(tab:extract(extract))
 	local info = kit.must(tab:info())
 	local more = extract.maxElements or extract.maxContentLength
@@ -371,8 +404,10 @@ function kit.finish(ctx, tab, extract)
 	ctx:artifact { kind = "extraction", mime = "application/json",
 		name = "extraction.json", data = { url = info.url,
 			title = info.title, pageInfo = doc:at("pageInfo"),
-			content = doc:at("content") } }
-	return page, kit.fit_extract(doc, more and 200000 or 20000)
+			content = doc:at("content"), pending = pending } }
+	local page_info, content = kit.fit_extract(doc,
+		more and 200000 or 20000)
+	return page, page_info, content, pending
 end
 
 return kit

@@ -32,6 +32,7 @@ workerd_libworkerd_a_SOURCES = \
 	workerd/tab.c \
 	workerd/tab.h \
 	workerd/tab_act.c \
+	workerd/tab_options.c \
 	workerd/unescape.c \
 	workerd/unescape.h \
 	workerd/vm.c \

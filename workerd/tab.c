@@ -68,6 +68,30 @@ tab_no_page(lua_State *L)
 	return tab_push_failure(L, PAGE_CLOSED, "the tab has no page");
 }
 
+/* A table of what there is of it, or nil. */
+static void
+push_pending(lua_State *L, const struct page_pending *p)
+{
+	const struct {
+		const char *name;
+		int n;
+	} all[] = { { "requests", p->requests }, { "timers", p->timers },
+		{ "connections", p->connections },
+		{ "refreshMs", p->refresh_ms } };
+
+	lua_pushnil(L);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		if (all[i].n == 0)
+			continue;
+		if (lua_isnil(L, -1)) {
+			lua_pop(L, 1);
+			lua_newtable(L);
+		}
+		lua_pushinteger(L, all[i].n);
+		lua_setfield(L, -2, all[i].name);
+	}
+}
+
 static int
 push_nav(lua_State *L, void *arg)
 {
@@ -91,7 +115,7 @@ push_nav(lua_State *L, void *arg)
 	lua_setfield(L, -2, "partial");
 	lua_pushinteger(L, nav->elapsed_ms);
 	lua_setfield(L, -2, "elapsedMs");
-	lua_pushinteger(L, nav->pending);
+	push_pending(L, &nav->pending);
 	lua_setfield(L, -2, "pending");
 	return 1;
 }
@@ -223,80 +247,10 @@ let_go(struct tab *tab)
 
 /* ---- navigate(url, {timeoutMs=, ...}), read(url, {pageInfo=, ...}, {...}) ---- */
 
-/* settle: "network", "text" or milliseconds */
-static void
-set_settle(lua_State *L, int index, struct page_nav_options *opts)
-{
-	const char *what;
-
-	if (lua_getfield(L, index, "settle") == LUA_TNUMBER)
-		opts->settle_ms =
-		    run_field_int(L, index, "settle", 1, TAB_MAX_TIME_MS, 0);
-	else if (!lua_isnil(L, -1)) {
-		what = luaL_checkstring(L, -1);
-		opts->settle = strcmp(what, "text") == 0 ? PAGE_SETTLE_TEXT
-							 : PAGE_SETTLE_NETWORK;
-		if (opts->settle != PAGE_SETTLE_TEXT &&
-		    strcmp(what, "network") != 0)
-			luaL_error(L, "settle must be network, text or ms");
-	}
-	lua_pop(L, 1);
-}
-
-static struct page_nav_options
-nav_options(lua_State *L, int index)
-{
-	struct page_nav_options opts;
-
-	memset(&opts, 0, sizeof(opts));
-	if (lua_istable(L, index)) {
-		opts.timeout_ms =
-		    run_field_int(L, index, "timeoutMs", 1, TAB_MAX_TIME_MS, 0);
-		opts.stable_timeout_ms = run_field_int(
-		    L, index, "stableTimeoutMs", 1, TAB_MAX_TIME_MS, 0);
-		opts.load_grace_ms = run_field_int(
-		    L, index, "loadGraceMs", 1, TAB_MAX_TIME_MS, 0);
-		set_settle(L, index, &opts);
-	}
-	return opts;
-}
-
-static bool
-field_bool(lua_State *L, int index, const char *name, bool absent)
-{
-	bool value;
-
-	lua_getfield(L, index, name);
-	value = lua_isnil(L, -1) ? absent : lua_toboolean(L, -1);
-	lua_pop(L, 1);
-	return value;
-}
-
-/* {pageInfo=, content=, readability=, maxElements=, ...}, or nil */
-static struct page_extract_options
-extract_options(lua_State *L, int index)
-{
-	struct page_extract_options opts = { .page_info = true,
-		.content = true };
-
-	if (lua_isnoneornil(L, index))
-		return opts;
-	luaL_checktype(L, index, LUA_TTABLE);
-	opts.page_info = field_bool(L, index, "pageInfo", true);
-	opts.content = field_bool(L, index, "content", true);
-	opts.readability = field_bool(L, index, "readability", false);
-	opts.max_elements = run_field_int(L, index, "maxElements", 1, 1000, 0);
-	opts.max_content_length =
-	    run_field_int(L, index, "maxContentLength", 1, 50000, 0);
-	opts.timeout_ms =
-	    run_field_int(L, index, "timeoutMs", 1, TAB_MAX_TIME_MS, 0);
-	return opts;
-}
-
 static int
 start_navigate(lua_State *L, struct tab *tab)
 {
-	struct page_nav_options opts = nav_options(L, 3);
+	struct page_nav_options opts = tab_nav_options(L, 3);
 
 	if (!page_navigate(
 		tab->page, luaL_checkstring(L, 2), &opts, on_navigated, tab))
@@ -307,8 +261,8 @@ start_navigate(lua_State *L, struct tab *tab)
 static int
 start_read(lua_State *L, struct tab *tab)
 {
-	struct page_extract_options extract = extract_options(L, 3);
-	struct page_nav_options opts = nav_options(L, 4);
+	struct page_extract_options extract = tab_extract_options(L, 3);
+	struct page_nav_options opts = tab_nav_options(L, 4);
 
 	if (!page_read(tab->page, luaL_checkstring(L, 2), &opts, &extract,
 		on_navigated, tab))
@@ -375,23 +329,27 @@ tab_read(lua_State *L)
 }
 
 int
-tab_await_stable(lua_State *L, struct tab *tab, int timeout_ms)
+tab_await_stable(
+    lua_State *L, struct tab *tab, const struct page_nav_options *opts)
 {
 	if (tab->page == NULL ||
-	    !page_wait_stable(tab->page, timeout_ms, on_navigated, tab))
+	    !page_wait_stable(tab->page, opts, on_navigated, tab))
 		return tab_no_page(L);
 	return tab_await(L, tab, push_nav);
 }
 
-/* wait_stable(timeoutMs) */
+/* wait_stable(timeoutMs), wait_stable{stableTimeoutMs=, settle=, ...} */
 static int
 tab_wait_stable(lua_State *L)
 {
 	struct tab *tab = tab_check(L);
-	lua_Integer ms = luaL_optinteger(L, 2, 0);
+	struct page_nav_options opts = tab_nav_options(L, 2);
+	lua_Integer ms = lua_istable(L, 2) ? 0 : luaL_optinteger(L, 2, 0);
 
 	luaL_argcheck(L, ms >= 0 && ms <= TAB_MAX_TIME_MS, 2, "milliseconds");
-	return tab_await_stable(L, tab, (int)ms);
+	if (ms > 0)
+		opts.stable_timeout_ms = (int)ms;
+	return tab_await_stable(L, tab, &opts);
 }
 
 /* ---- extract, eval ---- */
@@ -401,7 +359,7 @@ static int
 tab_extract(lua_State *L)
 {
 	struct tab *tab = tab_check(L);
-	struct page_extract_options opts = extract_options(L, 2);
+	struct page_extract_options opts = tab_extract_options(L, 2);
 
 	if (tab->page == NULL ||
 	    !page_extract(tab->page, &opts, tab_on_result, tab))

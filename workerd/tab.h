@@ -48,12 +48,17 @@ int tab_no_page(lua_State *);
 /* The operation is under way: "return tab_await(...)". */
 int tab_await(lua_State *, struct tab *, sched_resume_fn *);
 /* Waits until the page is stable, then answers as navigate() does. */
-int tab_await_stable(lua_State *, struct tab *, int timeout_ms);
+int
+tab_await_stable(lua_State *, struct tab *, const struct page_nav_options *);
 /* The page's answer as a view, or as a value; arg is a struct outcome. */
 int tab_push_view(lua_State *, void *arg);
 int tab_push_evaluated(lua_State *, void *arg);
 /* arg is the tab. */
 page_result_cb tab_on_result;
+
+/* tab_options.c: of the table at index, or of none. */
+struct page_nav_options tab_nav_options(lua_State *, int index);
+struct page_extract_options tab_extract_options(lua_State *, int index);
 
 /* Adds the methods of tab_act.c to the table on top of the stack. */
 void tab_act_open(lua_State *);

@@ -286,11 +286,14 @@ tab_wait(lua_State *L)
 {
 	struct tab *tab = tab_check(L);
 	struct page_act_options o = act_options(L, 2);
+	struct page_nav_options nav = { 0 };
 
 	luaL_checktype(L, 2, LUA_TTABLE);
-	if (is_stable(L, 2))
-		return tab_await_stable(L, tab,
-		    o.timeout_ms > 0 ? o.timeout_ms : PAGE_ACT_TIMEOUT_MS);
+	if (is_stable(L, 2)) {
+		nav.stable_timeout_ms =
+		    o.timeout_ms > 0 ? o.timeout_ms : PAGE_ACT_TIMEOUT_MS;
+		return tab_await_stable(L, tab, &nav);
+	}
 	push_args(L, "condition", 2, &o);
 	return start(L, tab, PAGE_ACT_WAIT, &o);
 }

@@ -83,8 +83,7 @@ warm_go(struct warm *w)
 		return page_eval(w->page, sample, sizeof(sample), NULL, 0,
 		    WARM_TIMEOUT_MS, on_result, w);
 	case WARM_AGAIN:
-		return page_read_again(
-		    w->page, WARM_TIMEOUT_MS, &usual, on_nav, w);
+		return page_read_again(w->page, &nav, &usual, on_nav, w);
 	default:
 		return page_eval(w->page, clear, sizeof(clear) - 1, NULL, 0,
 		    WARM_TIMEOUT_MS, on_result, w);

@@ -60,7 +60,7 @@ like(read_page($site->url('/loader'))->{text}, qr/It has come\./,
 	'a sign of loading is waited for without being asked');
 is(read_page($site->url('/size'))->{text}, '1280 x 800', 'the window');
 my $never = read_page($demo->url('/fetch-never'));
-is($never->{pending}, 1, 'a request that was not answered is told');
+is_deeply($never->{pending}, { requests => 1 }, 'a request that was not answered is told');
 ok(!exists read_page($site->url('/size'))->{pending}, 'if there is one');
 is($c->run('batch_extract_pages', { urls => [ $site->url('/size') ],
 	settle => 'never' })->{errorCode}, 'INVALID_PARAMETER',

@@ -88,7 +88,7 @@ test_stable(struct page *p)
 	ok(visit.elapsed_ms < 2500, "nothing changes (%d ms)",
 	    visit.elapsed_ms);
 	page_set_scripts(p, true);
-	page_wait_stable(p, 0, visit_on_nav, NULL);
+	page_wait_stable(p, NULL, visit_on_nav, NULL);
 	visit_wait();
 	is_int(visit.status, PAGE_OK, "wait until stable");
 }

@@ -82,7 +82,7 @@ test_wait_stable(struct page *p)
 	    ".then((d) => document.body.append(d.text))`;"
 	    "document.body.append(s); }",
 	    NULL, 0);
-	page_wait_stable(p, 0, visit_on_nav, NULL);
+	page_wait_stable(p, NULL, visit_on_nav, NULL);
 	visit_wait();
 	is_int(visit.status, PAGE_OK, "waits for it");
 	is_str(count_of(p, "\"Data that came\""), "\"1\"", "and it is there");

@@ -168,7 +168,7 @@ test_crash(struct page *p)
 	ok(crash_frame(), "a frame crashes");
 	ok(page_is_open(p), "the tab is not lost");
 	check_page(p, "without its frame");
-	page_wait_stable(p, 0, visit_on_nav, NULL);
+	page_wait_stable(p, NULL, visit_on_nav, NULL);
 	visit_wait();
 	is_int(visit.status, PAGE_OK, "and may become stable");
 	is_int(visit_go(p, "/frame?path=/article-bread", 0), PAGE_OK,

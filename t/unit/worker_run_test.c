@@ -194,9 +194,10 @@ page_read(struct page *page, const char *url,
 }
 
 bool
-page_wait_stable(struct page *page, int ms, page_nav_cb *cb, void *arg)
+page_wait_stable(struct page *page, const struct page_nav_options *opts,
+    page_nav_cb *cb, void *arg)
 {
-	(void)ms;
+	(void)opts;
 	return page_navigate(page, page->url, NULL, cb, arg);
 }
 
@@ -689,7 +690,7 @@ test_ends(void)
 	    "TEMPLATE_FAULT", "network, text or ms");
 	ends(PROGRAM("for _, s in ipairs{5, 'network', 'text'} do "
 		     "assert(ctx:tab():read('http://a/', {}, "
-		     "{settle=s}).pending == 0) end"),
+		     "{settle=s}).pending == nil) end"),
 	    NULL, "");
 	ends("while true do end", "TEMPLATE_FAULT", "instructions");
 	ends("no lua", "TEMPLATE_FAULT", "syntax");
