@@ -25,9 +25,13 @@ caps_set(uint32_t mask)
 }
 
 int
-caps_keep(void)
+caps_keep(bool kept)
 {
-	return caps_set(1U << CAP_SETUID | 1U << CAP_SETGID | 1U << CAP_KILL);
+	uint32_t mask = 1U << CAP_KILL;
+
+	if (kept)
+		mask |= 1U << CAP_SETUID | 1U << CAP_SETGID;
+	return caps_set(mask);
 }
 
 int

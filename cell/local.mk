@@ -20,6 +20,8 @@ cell_cell_SOURCES = \
 	cell/meter.h \
 	cell/proc.c \
 	cell/proc.h \
+	cell/relief.c \
+	cell/relief.h \
 	cell/sandbox.c \
 	cell/sandbox.h \
 	cell/start.c \

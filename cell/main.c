@@ -159,8 +159,8 @@ cell_start(struct cell *cell)
 }
 
 /*
- * What follows needs no privilege: become nobody, for good. Only a kept cell
- * stays able to give a worker its uid, and to kill it then.
+ * What follows needs hardly a privilege: become nobody, for good, who may kill
+ * what is in this cell. Only a kept cell stays able to give a worker its uid.
  */
 static void
 cell_drop(const struct cell *cell)
@@ -170,12 +170,12 @@ cell_drop(const struct cell *cell)
 
 	if (!cell->start.change_ids)
 		return;
-	if (cell_is_kept(cell) && prctl(PR_SET_KEEPCAPS, 1) == -1)
+	if (prctl(PR_SET_KEEPCAPS, 1) == -1)
 		cell_fail("PR_SET_KEEPCAPS", errno);
 	if (setgroups(0, NULL) == -1 || setresgid(id, id, id) == -1 ||
 	    setresuid(id, id, id) == -1)
 		cell_fail("change of the cell's uid", errno);
-	if (cell_is_kept(cell) && (error = caps_keep()) != 0)
+	if ((error = caps_keep(cell_is_kept(cell))) != 0)
 		cell_fail("change of capabilities", error);
 	cell_die_with_parent();
 }

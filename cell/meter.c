@@ -2,8 +2,8 @@
  * meter: what the processes of this cell use. Runs in the cell. Without a
  * control group the kernel counts for each process alone and tells nobody, so
  * there is no event to wait for: as long as there is a browser, this looks into
- * /proc about once a second, and ten times a second while much is used, use
- * grows fast or processes end as soon as they are there. It is the only place
+ * /proc about once a second, and up to ten times a second when a page could have
+ * reached the limit by then or processes end as soon as they are there. It is the only place
  * that looks again and again. With a control group of its own the kernel knows
  * the processor time of all that ever ran in the cell: then that counts.
  *
@@ -31,6 +31,7 @@
 
 #define SLOW_MS      1000
 #define FAST_MS      100
+#define FILL_BYTES   (UINT64_C(1) << 20) /* that a page may fill in 1 ms */
 #define NSEC_PER_SEC 1000000000U
 #define GROUP_BYTES  1024
 #define STAT_BYTES   1024
@@ -240,26 +241,45 @@ breach(struct launch_breach *ret, enum launch_over which, uint64_t limit,
 	return true;
 }
 
+/* Where a page that grows is ended, so that the run is not. */
+static uint64_t
+memory_near(const struct launch_limits *l)
+{
+	return l->memory - l->memory / 4;
+}
+
+/* Until the next look: less when a page could have got there by then. */
+static uint32_t
+meter_pace(const struct meter *m)
+{
+	const struct launch_limits *l = &m->start->limits;
+	uint64_t near = memory_near(l), left;
+
+	if (m->now.processes > l->processes / 2 ||
+	    (m->start->in_memory && m->stored > l->profile / 2) ||
+	    (m->ledger.hidden && m->group_time == -1))
+		return FAST_MS;
+	left = near > m->now.memory ? (near - m->now.memory) / FILL_BYTES : 0;
+	return (uint32_t)MIN(MAX(left, FAST_MS), SLOW_MS);
+}
+
 bool
 meter_look(struct meter *m, int64_t now_ms, struct launch_breach *ret_breach)
 {
 	const struct launch_limits *l = &m->start->limits;
-	uint64_t before = m->now.memory;
-	bool busy;
+	bool relieved;
 
 	meter_measure(m, now_ms);
 	m->looks++;
-	busy = m->now.memory > l->memory / 2 ||
-	    m->now.memory > before + l->memory / 16 ||
-	    m->now.processes > l->processes / 2 ||
-	    (m->start->in_memory && m->stored > l->profile / 2) ||
-	    (m->ledger.hidden && m->group_time == -1);
-	m->due_ms = meter_next(now_ms, busy ? FAST_MS : SLOW_MS);
-	return (!m->start->grouped &&
-		   (breach(ret_breach, LAUNCH_OVER_MEMORY, l->memory,
-			m->now.memory) ||
-		       breach(ret_breach, LAUNCH_OVER_PROCESSES, l->processes,
-			   m->now.processes))) ||
+	m->due_ms = meter_next(now_ms, meter_pace(m));
+	relieved = m->now.memory > memory_near(l) &&
+	    relief_seek(&m->relief, l->memory, now_ms);
+	return (!m->start->grouped && !relieved &&
+		   breach(ret_breach, LAUNCH_OVER_MEMORY, l->memory,
+		       m->now.memory)) ||
+	    (!m->start->grouped &&
+		breach(ret_breach, LAUNCH_OVER_PROCESSES, l->processes,
+		    m->now.processes)) ||
 	    breach(ret_breach, LAUNCH_OVER_PROFILE, l->profile, m->stored) ||
 	    (l->cpu_ms != 0 &&
 		breach(ret_breach, LAUNCH_OVER_CPU, l->cpu_ms, m->now.cpu_ms));

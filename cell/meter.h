@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "cell/ledger.h"
+#include "cell/relief.h"
 #include "launch/launch.h"
 
 struct meter {
@@ -16,6 +17,7 @@ struct meter {
 	uint64_t cpu_before_ms;   /* of the cell's time: before this worker */
 	uint64_t cpu_ms;          /* of the cell, never less than it was */
 	uint64_t stored;          /* bytes of the profile */
+	struct relief relief;
 	int group_time;       /* cpu.stat of the cell's own control group; -1 */
 	struct ledger ledger; /* without such a group */
 	int64_t looked_ms;    /* the last look, or the begin */
@@ -33,7 +35,8 @@ void meter_begin(struct meter *);
 /* Milliseconds until the next look, 0 when it is due, -1: never. */
 int meter_wait(const struct meter *, int64_t now_ms);
 /*
- * Looks, and sets the time of the next. True when a limit is passed: it is the
+ * Looks, and sets the time of the next. Close to the limit on memory it ends the
+ * renderer that holds most. True when a limit is passed all the same: it is the
  * first of them in ret_breach.
  */
 bool

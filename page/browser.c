@@ -216,7 +216,7 @@ browser_on_event(struct cdp *cdp, const struct cdp_event *ev, void *ctx)
 		if (page_member_str(
 			ev->params, "targetId", target, sizeof(target)) &&
 		    (p = browser_page_by_target(b, target)) != NULL)
-			page_on_crash(p);
+			page_on_crash(p, ev->params);
 		break;
 	default:
 		break;
@@ -278,6 +278,9 @@ browser_set_up(struct browser *b)
 	} setup[] = {
 		{ "Browser.setDownloadBehavior",
 		    "{\"behavior\":\"deny\",\"eventsEnabled\":true}" },
+		/* Says how a renderer ended, which the tab itself does not. */
+		{ "Target.setDiscoverTargets",
+		    "{\"discover\":true,\"filter\":[{\"type\":\"page\"}]}" },
 		{ "Target.setAutoAttach",
 		    "{\"autoAttach\":true,\"waitForDebuggerOnStart\":true,"
 		    "\"flatten\":true,\"filter\":[{\"type\":\"page\"}]}" },

@@ -4,6 +4,7 @@
  * operation does is in navigate.c and script.c; how a tab that does not answer
  * is dealt with is in recover.c.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -213,9 +214,21 @@ page_on_lost(struct page *p, enum page_status status, const char *message)
 }
 
 void
-page_on_crash(struct page *p)
+page_on_crash(struct page *p, struct json_span params)
 {
-	page_on_lost(p, PAGE_CRASHED, "the page crashed");
+	char status[16] = "";
+	struct json_span code;
+	int64_t signo = 0;
+
+	(void)page_member_str(params, "status", status, sizeof(status));
+	if (json_span_member(params, "errorCode", &code))
+		(void)json_span_get_int64(code, &signo);
+	/* The cell does so, and a kernel short of memory; others hardly. */
+	page_on_lost(p, PAGE_CRASHED,
+	    strcmp(status, "killed") == 0 && signo == SIGKILL
+		? "the page was killed, as one is that takes too much of the "
+		  "memory its run may use (setting runMemoryBytes)"
+		: "the page crashed");
 }
 
 static void
@@ -234,9 +247,6 @@ page_on_event(struct cdp *cdp, const struct cdp_event *ev, void *arg)
 		break;
 	case CDP_EV_REQUEST_PAUSED:
 		flight_on_paused(p, ev->params);
-		break;
-	case CDP_EV_INSPECTOR_CRASHED:
-		page_on_crash(p);
 		break;
 	default:
 		load_on_event(p, ev);

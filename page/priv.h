@@ -305,7 +305,8 @@ bool openers_return(struct page *);
 /* They are not needed any more. */
 void openers_close(struct page *);
 
-void page_on_crash(struct page *);
+/* Of Target.targetCrashed. */
+void page_on_crash(struct page *, struct json_span params);
 void page_on_lost(struct page *, enum page_status, const char *message);
 void page_free(struct page **);
 void page_begin(struct page *, enum page_op, int timeout_ms, void *arg);

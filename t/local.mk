@@ -64,6 +64,7 @@ SYSTEM_TESTS = \
 	t/regress/0140-frames-and-shadows.t \
 	t/regress/0100-removal-is-slow.t \
 	t/regress/0141-pending-everywhere.t \
+	t/regress/0150-growing-page.t \
 	t/scenario/adopt.t \
 	t/scenario/audit.t \
 	t/scenario/badinput.t \

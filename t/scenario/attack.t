@@ -147,7 +147,7 @@ sub supervisord {
 }
 
 my %cell_wants = map { $_ => 'signal ' . SIGSYS } qw(execve fork socket_inet
-    socket_unix mount unshare setns ptrace mmap_exec openat_write bpf kill
+    socket_unix mount unshare setns ptrace mmap_exec openat_write bpf kill_stop
     io_uring_setup prctl);
 $cell_wants{malloc} = 'works';
 

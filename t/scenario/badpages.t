@@ -280,7 +280,8 @@ sub check_read {
 my %ends = (
 	'killed browser' => [ 'KILL', 'browser', 'PAGE_CRASHED',
 		'PAGE_CRASHED', 'the browser ended unexpectedly',
-		'Submit again: the next run gets a new browser.' ],
+		'Submit again: the next run gets a new browser. Leave out '
+		    . 'a page that takes too much memory.' ],
 	'killed worker' => [ 'KILL', 'worker', 'EXECUTION_ERROR',
 		'WORKER_LOST', 'the worker ended unexpectedly',
 		q{The run's worker ended unexpectedly; submit again.} ],
@@ -346,7 +347,9 @@ sub test_renderer {
 		});
 	}
 	check_failures($c, $r->{runId}, 'renderer', 2,
-		[ $url, 'PAGE_CRASHED', undef, 'the page crashed' ]);
+		[ $url, 'PAGE_CRASHED', undef, 'the page was killed, as one is '
+		    . 'that takes too much of the memory its run may use '
+		    . '(setting runMemoryBytes)' ]);
 }
 
 sub check_next {

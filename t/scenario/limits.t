@@ -137,8 +137,9 @@ for my $name (keys %page) {
 }
 
 my %ends = (
-	memory => [ 'MEMORY_LIMIT', 'runMemoryBytes',
-		qr/^the run used \d+ MiB of memory; the limit is 640 / ],
+	memory => [ 'PAGE_CRASHED', 'runMemoryBytes',
+		qr/^the page was killed, as one is that takes too much of the /,
+		qr/that takes too much memory\.$/ ],
 	threads => [ 'PROCESS_LIMIT', 'runProcesses',
 		qr/^the run had \d+ processes and threads; the limit is 160 / ],
 	spins => [ 'CPU_LIMIT', 'runCpuMs',
@@ -149,20 +150,21 @@ my %ends = (
 
 sub end_is {
 	my ($c, $run, $name) = @_;
-	my ($cause, $setting, $message) = @{ $ends{$name} };
+	my ($cause, $setting, $message, $hint) = @{ $ends{$name} };
 	my $r = ended($c, $run, 320);
 	my $error = $r->{error};
 
 	is($r->{status}, 'failed', "$name: the run fails")
 	    or diag explain $r;
-	is("$error->{errorCode} $error->{details}{cause}",
-		"EXECUTION_ERROR $cause", "$name: by its limit");
+	is($error->{details}{cause}, $cause, "$name: by its limit");
 	like($error->{message}, $message, "$name: it says which");
-	like($error->{message}, qr/\(setting $setting=\d+\)$/,
+	like($error->{message}, qr/\(setting $setting(?:=\d+)?\)$/,
 		"$name: and what to set");
-	like($error->{recoverHint}, qr/the limit is the setting $setting\.$/,
+	like($error->{recoverHint}, $hint
+	    // qr/the limit is the setting $setting\.$/,
 		"$name: and what to do");
-	ok(!$error->{retryable}, "$name: again would be the same");
+	ok(!$error->{retryable}, "$name: again would be the same")
+	    if $cause =~ /LIMIT/;
 	my ($line) = grep { /used \d+ MiB/ }
 	    @{ get($c, $run, 'output')->{output}{trace_lines} };
 	ok($line, "$name: what it used is kept") or return;
