@@ -172,6 +172,23 @@ note_row(struct backup *b, const struct txn_walk *w)
 	}
 }
 
+/*
+ * Who reads a backup must not find out by trial what parameters runs had: the
+ * key of their digests stays in the store, and since when it is used.
+ */
+static bool
+is_private(const struct txn_walk *w)
+{
+	static const char *const names[] = { META_DIGEST_KEY,
+		META_DIGEST_SINCE };
+
+	for (size_t i = 0; w->table == TABLE_META && i < 2; i++)
+		if (w->entry.key_len == strlen(names[i]) &&
+		    memcmp(w->entry.key, names[i], w->entry.key_len) == 0)
+			return true;
+	return false;
+}
+
 static void
 put_entry(struct backup *b, const struct txn_walk *w)
 {
@@ -179,6 +196,8 @@ put_entry(struct backup *b, const struct txn_walk *w)
 	const uint8_t *p;
 	size_t len;
 
+	if (is_private(w))
+		return;
 	if (table_values[w->table][0] != 'm' &&
 	    walk_payload(w, &p, &len) != STORE_OK)
 		tell(b, "a record is damaged", table_names[w->table]);

@@ -17,7 +17,6 @@
 void
 check_meta(struct check *c, const struct txn_walk *w)
 {
-	static const char digest_key[] = "digest_key";
 	char name[64];
 	const uint8_t *p;
 	int64_t number;
@@ -30,9 +29,9 @@ check_meta(struct check *c, const struct txn_walk *w)
 	}
 	memcpy(name, w->entry.key, w->entry.key_len);
 	name[w->entry.key_len] = '\0';
-	if (strcmp(name, digest_key) == 0)
+	if (strcmp(name, META_DIGEST_KEY) == 0)
 		err = walk_payload(w, &p, &len) == STORE_OK &&
-			len == META_DIGEST_KEY
+			len == META_DIGEST_KEY_BYTES
 		    ? STORE_OK
 		    : STORE_CORRUPT;
 	else

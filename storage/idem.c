@@ -62,6 +62,26 @@ idem_read(struct store_txn *txn, const uint8_t *identity, struct idem_row *ret)
 	return codec_decode(p, len, ret, idem_fields, IDEM_FIELDS);
 }
 
+enum idem_match
+idem_compare(
+    const struct store *s, const struct idem_row *row, const uint8_t params[32])
+{
+	if (ulid_time_ms(&row->run) < s->digest_since_ms)
+		return IDEM_UNKNOWN;
+	return memcmp(row->params, params, sizeof(row->params)) == 0
+	    ? IDEM_SAME
+	    : IDEM_OTHER;
+}
+
+const char *
+idem_match_text(enum idem_match match)
+{
+	return match == IDEM_SAME ? ""
+	    : match == IDEM_OTHER ? ", with other parameters"
+				  : ", parameters are not comparable since the "
+				    "store was restored";
+}
+
 static int
 row_put(
     struct store_txn *txn, const uint8_t *identity, const struct idem_row *row)

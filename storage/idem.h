@@ -36,6 +36,16 @@ void idem_identity(enum idem_scope, const char *const *parts,
  */
 int idem_get(struct store_txn *, const uint8_t identity[STORE_IDENTITY_BYTES],
     int64_t now_ms, struct idem_row *ret_row);
+enum idem_match {
+	IDEM_SAME,
+	IDEM_OTHER,
+	IDEM_UNKNOWN /* the digest is from before the store was restored */
+};
+/* Whether what was asked has the parameters of the row. */
+enum idem_match idem_compare(
+    const struct store *, const struct idem_row *, const uint8_t params[32]);
+/* ", with other parameters" and the like; "" for the same. */
+const char *idem_match_text(enum idem_match);
 /*
  * Reserves a key: STORE_EXISTS when a live row is there (decided before the
  * first put; read it with idem_get). An ended row is replaced. A row with_run

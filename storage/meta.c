@@ -99,13 +99,13 @@ static int
 meta_key_bytes(struct store_txn *txn, bool create)
 {
 	struct store *s = txn->store;
-	uint8_t key[META_DIGEST_KEY];
+	uint8_t key[META_DIGEST_KEY_BYTES];
 	const uint8_t *p = key;
 	size_t len = sizeof(key);
 	struct key k;
 	int rc;
 
-	meta_key(&k, "digest_key");
+	meta_key(&k, META_DIGEST_KEY);
 	if (create) {
 		arc4random_buf(key, sizeof(key));
 		rc = txn_put(txn, TABLE_META, &k, key, sizeof(key));
@@ -120,6 +120,20 @@ meta_key_bytes(struct store_txn *txn, bool create)
 	return rc;
 }
 
+/*
+ * A backup has no key, so that a restored store makes one. What was digested
+ * before, of runs with earlier ids, cannot be compared with it.
+ */
+static int
+meta_key_again(struct store_txn *txn)
+{
+	struct store *s = txn->store;
+
+	s->digest_since_ms = s->floor_ms + 1;
+	meta_put(txn, META_DIGEST_SINCE, s->digest_since_ms);
+	return meta_key_bytes(txn, true);
+}
+
 /* Missing meta records in a store that has a schema are damage. */
 static int
 meta_read(struct store_txn *txn)
@@ -129,8 +143,14 @@ meta_read(struct store_txn *txn)
 	int rc;
 
 	if ((rc = meta_get(txn, "stamp", &s->floor_ms)) == STORE_OK &&
-	    (rc = meta_get(txn, "last_epoch", &epoch)) == STORE_OK)
-		rc = meta_key_bytes(txn, false);
+	    (rc = meta_get(txn, "last_epoch", &epoch)) == STORE_OK &&
+	    (rc = meta_key_bytes(txn, false)) == STORE_NOT_FOUND &&
+	    txn->writable)
+		return meta_key_again(txn);
+	if (rc == STORE_OK &&
+	    (rc = meta_get(txn, META_DIGEST_SINCE, &s->digest_since_ms)) ==
+		STORE_NOT_FOUND)
+		return STORE_OK;
 	return rc == STORE_NOT_FOUND ? STORE_CORRUPT : rc;
 }
 

@@ -199,7 +199,10 @@ struct store_stats {
 };
 struct store_stats store_stats(const struct store *);
 
-/* Keyed digest (HMAC-SHA256, key made with the store) of canonical bytes. */
+/*
+ * Keyed digest (HMAC-SHA256) of canonical bytes. The key is made with the store
+ * and in no backup: one that was restored has another.
+ */
 void store_digest(
     const struct store *, const void *, size_t len, uint8_t ret_digest[32]);
 

@@ -117,6 +117,7 @@ struct store {
 	int64_t floor_ms;
 	uint32_t epoch;
 	struct hmac_sha256_ctx digest; /* keyed */
+	int64_t digest_since_ms;       /* when the key was made anew, or 0 */
 	struct buf scratch;            /* see scratch_begin() */
 	struct index_queue index;
 	struct key trim_next; /* where trim.c looks next */
@@ -134,7 +135,9 @@ struct buf *scratch_begin(struct store_txn *);
 
 /* Opens the tables, checks or makes the schema, reads the meta records. */
 int meta_open(struct store *, MDB_txn *);
-#define META_DIGEST_KEY 32
+#define META_DIGEST_KEY_BYTES 32
+#define META_DIGEST_KEY       "digest_key"
+#define META_DIGEST_SINCE     "digest_since"
 /* The same of a reader, which writes nothing. */
 int meta_look(struct store *, MDB_txn *);
 int meta_put(struct store_txn *, const char *name, int64_t value);

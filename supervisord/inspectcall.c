@@ -172,10 +172,7 @@ inspectcall_check(
 	inspection_ask(client, seq, &ops);
 }
 
-/*
- * A copy has what no administrator sees otherwise: the cookies of sessions and
- * the key of digests.
- */
+/* A copy has what no administrator sees otherwise: the cookies of sessions. */
 void
 inspectcall_backup(
     struct client *client, uint32_t seq, const struct ipc_params *p)

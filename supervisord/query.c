@@ -86,8 +86,10 @@ write_run(struct sup *sup, struct store_txn *txn, const struct run_record *rec,
 	runjson_write(sup, txn, rec, want, w);
 	if (submission != NULL)
 		json_put_bool(w, "deduplicated", submission->deduplicated);
-	if (submission != NULL && submission->mismatch)
+	if (submission != NULL && submission->match == IDEM_OTHER)
 		json_put_bool(w, "paramsMismatch", true);
+	if (submission != NULL && submission->match == IDEM_UNKNOWN)
+		json_put_null(w, "paramsMismatch");
 	if (submission != NULL && submission->wait_ms > 0)
 		json_put_int64(w, "waitMs", submission->wait_ms);
 	json_write_end_object(w);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "ipc/msg.h"
+#include "storage/idem.h"
 #include "storage/run.h"
 
 struct client;
@@ -37,7 +38,8 @@ bool query_whose(struct client *, const struct ipc_params *, bool shared,
 /* What an answer about a submission has besides the Run object. */
 struct query_submission {
 	enum run_mode mode;
-	bool deduplicated, mismatch;
+	bool deduplicated;
+	enum idem_match match;
 	bool brief;       /* without result and error */
 	size_t max_bytes; /* of the answer, about; 0: as long as it is */
 	int64_t wait_ms;  /* for how long to wait for a sync run; 0: unsaid */

@@ -57,7 +57,7 @@ struct submission {
 	struct inputs inputs;
 	/* Set by the guard. */
 	struct ulid known;
-	bool mismatch;
+	enum idem_match match;
 	bool no_wait; /* answered at once, also in mode sync */
 };
 
@@ -306,8 +306,7 @@ submit_guard(struct store_txn *txn, struct change *c)
 	if (err == STORE_OK && run_get(txn, &old.run, &rec) == STORE_OK &&
 	    !run_record_expired(&rec, now)) {
 		s->known = old.run;
-		s->mismatch =
-		    memcmp(old.params, s->params, sizeof(s->params)) != 0;
+		s->match = idem_compare(s->sup->store, &old, s->params);
 		return GUARD_KNOWN;
 	}
 	if (err != STORE_OK && err != STORE_NOT_FOUND)
@@ -339,7 +338,7 @@ answer(struct submission *s, const struct ulid *run, bool known)
 	w->run = *run;
 	w->mode = s->rec.mode;
 	w->deduplicated = known;
-	w->mismatch = known && s->mismatch;
+	w->match = known ? s->match : IDEM_SAME;
 	submit_answer(s->sup, w, known ? NULL : &s->rec, s->no_wait);
 }
 
@@ -395,7 +394,7 @@ submit_done(struct sup *sup, struct change *c, int err)
 	} else if (err == GUARD_KNOWN) {
 		auditlog_tell_often(sup, s->rec.uid, AUDIT_RUN_REPEAT,
 		    &s->known, "%s%s", s->rec.template_id,
-		    s->mismatch ? ", with other parameters" : "");
+		    idem_match_text(s->match));
 		answer(s, &s->known, true);
 	} else if (err == GUARD_REFUSED) {
 		submit_reject(s, s->refusal.code, s->refusal.message);

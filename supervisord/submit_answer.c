@@ -18,7 +18,7 @@ answer_how(const struct watch *w, bool brief)
 {
 	return (struct query_submission){ .mode = w->mode,
 		.deduplicated = w->deduplicated,
-		.mismatch = w->mismatch,
+		.match = w->match,
 		.brief = brief,
 		.max_bytes = w->max_bytes,
 		.wait_ms = w->wait_ms };

@@ -12,6 +12,7 @@
 
 #include "common/ulid.h"
 #include "model/run.h"
+#include "storage/idem.h"
 
 struct client;
 struct event;
@@ -43,8 +44,9 @@ struct watch {
 	bool lagging; /* its queue is too full; resumes when drained */
 	/* SYNC */
 	enum run_mode mode;
-	bool deduplicated, mismatch;
-	int64_t wait_ms; /* left to the client itself; 0: it waits here */
+	bool deduplicated;
+	enum idem_match match; /* of a submission that was repeated */
+	int64_t wait_ms;       /* left to the client itself; 0: it waits here */
 	/* POLL, SYNC */
 	size_t max_bytes; /* of the answer, about; 0: no limit */
 };

@@ -65,6 +65,7 @@ SYSTEM_TESTS = \
 	t/regress/0100-removal-is-slow.t \
 	t/regress/0141-pending-everywhere.t \
 	t/regress/0150-growing-page.t \
+	t/regress/0111-backup-has-no-key.t \
 	t/scenario/adopt.t \
 	t/scenario/audit.t \
 	t/scenario/badinput.t \
