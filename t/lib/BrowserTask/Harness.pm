@@ -5,7 +5,11 @@ package BrowserTask::Harness;
 #
 #   use BrowserTask::Harness;
 #
-#   modes()              ('system', 'user') as root, else ('user')
+#   modes()              ('system', 'user') as root, else ('user'); not what
+#                        this machine lacks something for, as a container may
+#                        that masks /proc: it says so, and a test that has no
+#                        mode, or starts an instance of such a one, is skipped
+#   landlock()           the version of the kernel's Landlock, 0: none
 #   wait_until($s, sub)  calls sub every 5 ms until it returns true or $s
 #                        seconds are over; returns the last value. What is to
 #                        happen gets a minute here and wherever else a test
@@ -64,15 +68,17 @@ use File::Path qw(remove_tree);
 use File::Temp qw(tempdir);
 use IO::Handle;
 use POSIX qw(:sys_wait_h setuid setgid);
+use Test::More ();
 use Time::HiRes qw(time sleep);
 
-our @EXPORT = qw(modes wait_until tree left lines);
+our @EXPORT = qw(modes landlock wait_until tree left lines);
 
 use constant {
 	PLAIN_UID => 65534,
 	PR_SET_PDEATHSIG => 1,
 	SANITIZER_STATUS => 99,
 	PR_SET_CHILD_SUBREAPER => 36,
+	LANDLOCK_CREATE_RULESET => 444, LANDLOCK_VERSION => 1,
 };
 my %prctl = (x86_64 => 157, aarch64 => 167, riscv64 => 167);
 my $prctl = $prctl{(POSIX::uname())[4]} // die "prctl: unknown machine\n";
@@ -93,7 +99,50 @@ my $test_pid = $$;
 my @instances;
 my %status;    # of every child that was reaped
 
-sub modes { return $> == 0 ? ('system', 'user') : ('user') }
+# Why no instance of that mode can be started here, '' if it can: what every
+# compartment needs is tried, as the launcher does it.
+sub lacks {
+	my ($mode) = @_;
+	my @drop = $> == 0 && $mode eq 'user' ? ('setpriv', '--clear-groups',
+	    map { "--$_=" . PLAIN_UID } qw(reuid regid)) : ();
+	my @user = $mode eq 'user' ? qw(--user --map-root-user) : ();
+
+	# The parts of a test, and what it starts, need not try it again.
+	return $ENV{"BROWSERTASK_TEST_LACKS_$mode"} //= do {
+		open(my $fh, '-|', 'sh', '-c', 'exec "$@" 2>&1', 'sh', @drop,
+		    'unshare', @user, qw(--mount --pid --fork --mount-proc true))
+		    or die "unshare: $!\n";
+		my $said = join '', <$fh>;
+		chomp $said;
+		close $fh ? '' : "no service in $mode mode here: $said";
+	};
+}
+
+# Ends the test, or the subtest that it is in, as skipped.
+sub skip_rest {
+	my ($why) = @_;
+	my $test = Test::More->builder;
+
+	$test->skip_all($why) if $test->current_test == 0;
+	$test->skip($why);
+	$test->done_testing;
+	exit 0;
+}
+
+sub modes {
+	my @all = $> == 0 ? ('system', 'user') : ('user');
+	my @can = grep { lacks($_) eq '' } @all;
+
+	skip_rest(lacks($all[0])) if !@can;
+	Test::More->builder->note(lacks($_)) for grep { lacks($_) ne '' } @all;
+	return @can;
+}
+
+sub landlock {
+	my $version =
+	    syscall(LANDLOCK_CREATE_RULESET, 0, 0, LANDLOCK_VERSION);
+	return $version > 0 ? $version : 0;
+}
 
 sub wait_until {
 	my ($seconds, $sub) = @_;
@@ -213,6 +262,7 @@ sub new {
 		%opt,
 	}, $class;
 
+	skip_rest(lacks($self->{mode})) if lacks($self->{mode}) ne '';
 	if ($self->{scripted}) {
 		$self->{programs}{workerd} //= "$builddir/t/scenario/scripted";
 		$self->{browser} //= "$builddir/t/launch/fake-headless-shell";
