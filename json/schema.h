@@ -71,18 +71,19 @@ bool schema_validate(
     const struct schema *, struct json_val, struct schema_error *ret_error);
 /*
  * The same for the inputs of a template: where the schema itself says
- * writeOnly, {"secretRef":"name"} stands for a value that is stored elsewhere
- * and fits.
+ * writeOnly or secretRef, {"secretRef":"name"} stands for a value that is
+ * stored elsewhere and fits.
  */
 bool schema_validate_inputs(
     const struct schema *, struct json_val, struct schema_error *ret_error);
 #define SCHEMA_SECRET_REF "secretRef"
 /* An object with that member alone, a string. */
 bool schema_is_secret_ref(struct json_val);
-/* Whether a part of the schema says writeOnly. */
+/* Whether a part of the schema says writeOnly or secretRef. */
 bool schema_has_secrets(const struct schema *);
 /*
- * Finds the parts of a value that the schema says are writeOnly:
+ * Finds the parts of a value that the schema says are writeOnly, and the
+ * references where it says secretRef:
  * (*ret_marks)[v.at] is 1 for each of them and everything inside it, 0 for
  * all others. The caller frees the marks. False when there is no value, memory
  * ran out or it takes too much work.

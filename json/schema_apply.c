@@ -42,6 +42,8 @@ is_stored_secret(
 	if (!ev->refs || !schema_is_secret_ref(v))
 		return false;
 	k = schema_keyword(ev->schema, node, OP_WRITE_ONLY);
+	if (k == NULL || k->number == 0)
+		k = schema_keyword(ev->schema, node, OP_SECRET_REF);
 	return k != NULL && k->number != 0;
 }
 

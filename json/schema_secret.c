@@ -1,5 +1,6 @@
 /*
- * Which parts of a value a schema marks writeOnly. Every schema that may apply
+ * Which parts of a value a schema marks writeOnly, or are a reference where it
+ * says secretRef. Every schema that may apply
  * to a part is asked, those of alternatives too, whether or not they fit: what
  * is held to be secret without need is only harder to use, the other mistake
  * gives a secret away.
@@ -146,6 +147,10 @@ visit_keyword(struct search *w, const struct node *node,
 		if (k->number != 0)
 			mark(w, v);
 		return true;
+	case OP_SECRET_REF:
+		if (k->number != 0 && schema_is_secret_ref(v))
+			mark(w, v);
+		return true;
 	case OP_REF:
 		return visit_ref(w, k, v);
 	case OP_IF:
@@ -202,7 +207,8 @@ schema_has_secrets(const struct schema *s)
 {
 	MAGIC_CHECK(s, SCHEMA_MAGIC);
 	for (size_t i = 0; i < s->nkeywords; i++)
-		if (s->keywords[i].op == OP_WRITE_ONLY &&
+		if ((s->keywords[i].op == OP_WRITE_ONLY ||
+			s->keywords[i].op == OP_SECRET_REF) &&
 		    s->keywords[i].number != 0)
 			return true;
 	return false;

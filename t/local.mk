@@ -66,6 +66,7 @@ SYSTEM_TESTS = \
 	t/regress/0141-pending-everywhere.t \
 	t/regress/0150-growing-page.t \
 	t/regress/0111-backup-has-no-key.t \
+	t/regress/0160-user-name-is-no-secret.t \
 	t/scenario/adopt.t \
 	t/scenario/audit.t \
 	t/scenario/badinput.t \

@@ -1,7 +1,7 @@
 -- login_keep_session: signs in with a name and a password and leaves the
--- browser's session to later runs. The two are secrets: this program cannot
--- read them, it only says which field each goes into. It must never send a
--- password twice.
+-- browser's session to later runs. The password is a secret, and so is a name
+-- that is stored as one: this program cannot read them, it only says which field
+-- each goes into. It must never send a password twice.
 local _, kit = ...
 
 local WAIT_MS = 10000
@@ -10,9 +10,11 @@ local NEXT_MS = 3000
 local LATE_MS = 6000 -- for what comes late: an error, the members' page
 local BUTTON_MS = 5000 -- the fields beside it are there already
 
-local function secret(description)
+-- What is said of it: writeOnly, or secretRef, which is a secret only if the
+-- caller names a stored one.
+local function credential(said, description)
 	return { type = "string", minLength = 1, maxLength = 4096,
-		writeOnly = true, description = description }
+		[said] = true, description = description }
 end
 
 local template = {
@@ -24,17 +26,18 @@ local template = {
 		.. "sessionId to later runs and they are signed in, too. It "
 		.. "says authenticated only where the page shows it. The "
 		.. "fields are found by themselves, or by CSS selectors, or "
-		.. "by what they are called. Name and password are kept in "
-		.. "memory only and appear nowhere; {\"secretRef\":NAME} in "
-		.. "their place names a stored secret.",
+		.. "by what they are called. The password is kept in "
+		.. "memory only and appears nowhere; {\"secretRef\":NAME} in "
+		.. "place of it or of the name names a stored secret.",
 	inputs = kit.object({
 		startUrl = kit.url("The page with the login."),
 		credentials = kit.object({
-			username = secret("User name or e-mail address; not "
-				.. "given, only a password is filled in."),
-			password = secret("Password."),
-		}, { "password" }, "What to sign in with; never "
-			.. "stored."),
+			username = credential("secretRef", "User name or "
+				.. "e-mail address; not given, only a "
+				.. "password is filled in."),
+			password = credential("writeOnly", "Password; never "
+				.. "stored."),
+		}, { "password" }, "What to sign in with."),
 		fields = kit.object({
 			mode = { type = "string",
 				enum = { "selector", "semantic" },

@@ -7,7 +7,7 @@
  * text, and the beginning of one at the end of a text that was cut. In their
  * place stands REDACT_SHOWN.
  *
- * A value that is one short word of letters is found as a whole word only, and
+ * A value that is one short word (word.h) is found as a whole word only, and
  * not behind a slash: else the password "admin" would take apart addresses and
  * titles that were there before it, and tell itself by that.
  */
@@ -40,8 +40,7 @@ bool redact_add(
 
 /*
  * The same for a name that programs go by: a kind, a code, the name of a step.
- * As in the names of members of JSON, a secret that is one short word of
- * letters stays.
+ * As in the names of members of JSON, a secret that is one short word stays.
  */
 bool redact_add_name(const struct redact *, const char *name, struct buf *out);
 /*

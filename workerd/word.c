@@ -10,11 +10,14 @@ bool
 word_is_plain(const void *bytes, size_t len)
 {
 	const uint8_t *p = bytes;
+	size_t letters = 0, n;
 
-	for (size_t i = 0; i < len; i++)
-		if ((p[i] | 0x20) < 'a' || (p[i] | 0x20) > 'z')
-			return false;
-	return len < PLAIN_MAX;
+	while (letters < len && (p[letters] | 0x20) >= 'a' &&
+	    (p[letters] | 0x20) <= 'z')
+		letters++;
+	for (n = letters; n < len && p[n] >= '0' && p[n] <= '9';)
+		n++;
+	return letters > 0 && n == len && len < PLAIN_MAX;
 }
 
 static bool

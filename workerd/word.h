@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 /*
- * Whether a value is one short word of letters. Names that programs give to
- * things, texts and addresses are made of such words; a user called "page" must
- * not take them apart.
+ * Whether a value is one short word: letters, digits behind them or none.
+ * Names that programs give to things, texts and addresses are made of such
+ * words; the password "page" must not take them apart, nor "admin1".
  */
 bool word_is_plain(const void *bytes, size_t len);
 /*

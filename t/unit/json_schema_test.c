@@ -606,6 +606,8 @@ test_secrets(void)
 		       "}}}}",
 	    "{\"a\":1,\"b\":2}", "(1*)");
 	expect_secrets("{\"$ref\":\"#\"}", "1", "");
+	expect_secrets("{\"items\":{\"secretRef\":true}}",
+	    "[1,2,{\"secretRef\":\"x\"},{\"secretRef\":1}]", "(12*(1))");
 	expect_refused("{\"writeOnly\":1}", SCHEMA_ERROR_MALFORMED,
 	    "/writeOnly: \"writeOnly\" must be a boolean");
 	expect(login, "{\"password\":\"geheim\"}",
