@@ -136,6 +136,7 @@ on_client_note(struct client *client, const struct ipc_params *p, void *arg)
 {
 	struct side *s = arg;
 
+	s->heard = true;
 	if (p->msg == MSG_STORE_PROGRESS) {
 		char clean[80];
 		struct buf b;
@@ -171,10 +172,44 @@ side_wait(struct side *s)
 		    "supervisord -I was ended by signal %d", WTERMSIG(status));
 }
 
+/*
+ * Its work may take long, but the process of a service says every few seconds
+ * that it lives. One that was started here is the caller's own to end.
+ */
+static enum client_status
+side_listen(struct side *s)
+{
+	enum client_status status = CLIENT_STOPPED;
+
+	do {
+		s->heard = false;
+		status = client_wait(s->client, s->own ? -1 : CLIENT_SILENT_MS);
+	} while (s->done == NULL && status != CLIENT_LOST &&
+	    (status != CLIENT_TIMEOUT || s->heard));
+	return status;
+}
+
+static enum ctl_exit
+tell_unfinished(enum client_status status)
+{
+	if (status == CLIENT_TIMEOUT) {
+		ctl_error("no answer: the process that reads the store has said"
+			  " nothing for %d s",
+		    CLIENT_SILENT_MS / 1000);
+		ctl_hint("the service hangs, or the machine has too much to do:"
+			 " try again; browsertaskctl doctor looks for more");
+	} else {
+		ctl_error("it ended before it was through");
+		ctl_hint("the log of the service tells more; a damaged "
+			 "database can end a process that reads it");
+	}
+	return CTL_FAILED;
+}
+
 enum ctl_exit
 side_run(struct side *s, struct json_val *ret_record)
 {
-	enum client_status status = CLIENT_STOPPED;
+	enum client_status status;
 	struct json_val root;
 	char *error, *advice;
 
@@ -185,16 +220,11 @@ side_run(struct side *s, struct json_val *ret_record)
 	}
 	s->sock = -1;
 	client_on_note(s->client, on_client_note, s);
-	while (s->done == NULL && status != CLIENT_LOST)
-		status = client_wait(s->client, -1);
+	status = side_listen(s);
 	side_bar(s, NULL, 0, 0);
 	side_wait(s);
-	if (s->done == NULL) {
-		ctl_error("it ended before it was through");
-		ctl_hint("the log of the service tells more; a damaged "
-			 "database can end a process that reads it");
-		return CTL_FAILED;
-	}
+	if (s->done == NULL)
+		return tell_unfinished(status);
 	root = json_root(s->done);
 	error = text_of(json_obj_get(root, "error"));
 	advice = text_of(json_obj_get(root, "advice"));

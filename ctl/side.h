@@ -18,6 +18,7 @@ struct side {
 	pid_t pid;
 	int lock; /* of the state directory, or -1 */
 	/* What came. */
+	bool heard; /* anything, of late */
 	void (*on_note)(void *arg, const struct ipc_params *);
 	void *arg;
 	struct json_doc *done; /* record of store.done */
@@ -44,7 +45,8 @@ enum ctl_exit side_start(struct side *, struct ctl *, const char *mode,
 bool side_send(struct side *, const struct ipc_params *);
 /*
  * Reads until the last note. *ret_record is what it has; CTL_FAILED after
- * saying so when it tells of an error or the connection ended before it.
+ * saying so when it tells of an error, the connection ended before it or nothing
+ * comes for long.
  */
 enum ctl_exit side_run(struct side *, struct json_val *ret_record);
 /* The id of what a fault is about, to be freed; NULL: it has none. */

@@ -306,8 +306,9 @@ run_reader(struct inspect *in)
 	enum store_err err = open_to_read(in, &s, &error);
 	int code;
 
-	if (err == STORE_OK && !in->alone &&
-	    !wire_set_patience(in->wire, PATIENCE_S))
+	if (err == STORE_OK &&
+	    !wire_show_life(
+		in->wire, in->alone ? 0 : PATIENCE_S, LAUNCH_EXIT_STORE))
 		err = STORE_IO;
 	if (err != STORE_OK) {
 		store_free(&s);

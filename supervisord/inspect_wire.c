@@ -17,20 +17,25 @@
 #include "supervisord/inspect_wire.h"
 
 #define FRAME_HEAD 4
+/* So little may lie there unread: whoever does not read is noticed soon. */
+#define UNREAD_BYTES 32768
 
 struct wire {
 	int fd;
 	bool closed;
+	bool reads;     /* and shows that it lives */
 	struct buf out; /* a frame */
 	struct buf in;  /* a message */
 };
 
-/* For the signal handler, which may touch nothing else. */
-static struct {
+/* For signal handlers, which may touch nothing else. */
+struct said {
 	int fd, status;
 	size_t len;
 	uint8_t bytes[4096];
-} last;
+};
+
+static struct said last, life;
 
 static void
 head_put(uint8_t head[FRAME_HEAD], size_t len)
@@ -63,7 +68,7 @@ wire_free(struct wire **wire)
 
 	if (w == NULL)
 		return;
-	last.fd = -1;
+	last.fd = life.fd = -1;
 	fd_close(&w->fd);
 	buf_clear(&w->out);
 	buf_clear(&w->in);
@@ -84,12 +89,74 @@ frame_make(struct buf *b, const struct ipc_params *p)
 	return true;
 }
 
-bool
-wire_set_patience(struct wire *w, int seconds)
+/* The frame that was made, if it is short enough. */
+static bool
+said_keep(struct said *s, const struct wire *w, int status)
 {
-	struct timeval tv = { .tv_sec = seconds };
+	if (w->out.len > sizeof(s->bytes))
+		return false;
+	memcpy(s->bytes, w->out.data, w->out.len);
+	s->len = w->out.len;
+	s->status = status;
+	s->fd = w->fd;
+	return true;
+}
 
-	return setsockopt(w->fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv)) == 0;
+/* Nobody hears what it finds, and as long as it is there it holds pages. */
+static _Noreturn void
+give_up(int error)
+{
+	if (error == EAGAIN)
+		log_warn("the other end has taken nothing for too long: gives"
+			 " up, so that the store can use its pages again");
+	_exit(life.status);
+}
+
+/* Between two messages: such a frame is written whole or not at all. */
+static void
+on_tick(int sig)
+{
+	int sys = errno;
+
+	(void)sig;
+	if (life.fd != -1 && write(life.fd, life.bytes, life.len) == -1)
+		give_up(errno);
+	errno = sys;
+}
+
+static void
+ticks_hold(bool hold)
+{
+	sigset_t ticks;
+
+	sigemptyset(&ticks);
+	sigaddset(&ticks, SIGALRM);
+	sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &ticks, NULL);
+}
+
+bool
+wire_show_life(struct wire *w, int patience_s, int status)
+{
+	const struct timeval patience = { .tv_sec = patience_s };
+	const struct itimerval every = { { .tv_sec = WIRE_LIFE_S },
+		{ .tv_sec = WIRE_LIFE_S } };
+	struct sigaction action = { .sa_handler = on_tick,
+		.sa_flags = SA_RESTART };
+	int bytes = UNREAD_BYTES;
+	struct ipc_params p;
+
+	ipc_params_init(&p, MSG_STORE_PROGRESS);
+	ipc_set_str(&p, F_TEXT, "reading");
+	ipc_set_int(&p, F_DONE, 0);
+	ipc_set_int(&p, F_TOTAL, 1);
+	w->reads = frame_make(&w->out, &p) && said_keep(&life, w, status);
+	return w->reads &&
+	    setsockopt(w->fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes)) ==
+	    0 &&
+	    setsockopt(w->fd, SOL_SOCKET, SO_SNDTIMEO, &patience,
+		sizeof(patience)) == 0 &&
+	    sigaction(SIGALRM, &action, NULL) == 0 &&
+	    setitimer(ITIMER_REAL, &every, NULL) == 0;
 }
 
 bool
@@ -99,11 +166,16 @@ wire_send(struct wire *w, const struct ipc_params *p)
 
 	if (w->closed)
 		return false;
+	if (w->reads)
+		ticks_hold(true);
 	w->closed = !frame_make(&w->out, p) ||
 	    (error = fd_write_all(w->fd, w->out.data, w->out.len)) != 0;
-	if (error == EAGAIN)
-		log_warn("the other end has taken nothing for too long: gives"
-			 " up, so that the store can use its pages again");
+	if (w->closed && w->reads)
+		give_up(error);
+	if (w->reads && p->msg == MSG_STORE_PROGRESS)
+		said_keep(&life, w, life.status);
+	if (w->reads)
+		ticks_hold(false);
 	return !w->closed;
 }
 
@@ -169,12 +241,8 @@ wire_last_words(struct wire *w, const void *json, size_t len, int status)
 
 	ipc_params_init(&p, MSG_STORE_DONE);
 	ipc_set_bin(&p, F_RECORD, json, len);
-	if (!frame_make(&w->out, &p) || w->out.len > sizeof(last.bytes))
+	if (!frame_make(&w->out, &p) || !said_keep(&last, w, status))
 		return;
-	memcpy(last.bytes, w->out.data, w->out.len);
-	last.len = w->out.len;
-	last.status = status;
-	last.fd = w->fd;
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		sigaction(signals[i], &action, NULL);
 }

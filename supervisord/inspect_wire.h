@@ -17,8 +17,14 @@ struct wire;
 /* Takes the connected socket; NULL when it is none or memory ran out. */
 struct wire *wire_new(int fd);
 void wire_free(struct wire **);
-/* From now on an other end that takes nothing for so long is gone. */
-bool wire_set_patience(struct wire *, int seconds);
+/*
+ * For a process that only reads, and holds the store's pages meanwhile. Whatever
+ * it does, it says its last progress again every WIRE_LIFE_S seconds. It ends,
+ * with that status, when the other end is gone or takes nothing for so long (0:
+ * for ever).
+ */
+#define WIRE_LIFE_S 5
+bool wire_show_life(struct wire *, int patience_s, int status);
 /* False when the other end is gone. */
 bool wire_send(struct wire *, const struct ipc_params *);
 /*

@@ -244,6 +244,11 @@ t_unit_sup_named_test_SOURCES = t/unit/sup_named_test.c t/unit/tap.h
 t_unit_sup_named_test_LDADD = $(supervisord_supervisord_LDADD)
 TESTS += t/unit/sup_named_test
 
+check_PROGRAMS += t/unit/sup_wire_test
+t_unit_sup_wire_test_SOURCES = t/unit/sup_wire_test.c t/unit/tap.h
+t_unit_sup_wire_test_LDADD = $(supervisord_supervisord_LDADD)
+TESTS += t/unit/sup_wire_test
+
 check_PROGRAMS += t/unit/sup_worker_test
 t_unit_sup_worker_test_SOURCES = t/unit/sup_worker_test.c t/unit/tap.h
 t_unit_sup_worker_test_LDADD = $(supervisord_supervisord_LDADD)

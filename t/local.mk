@@ -67,6 +67,8 @@ SYSTEM_TESTS = \
 	t/regress/0150-growing-page.t \
 	t/regress/0111-backup-has-no-key.t \
 	t/regress/0160-user-name-is-no-secret.t \
+	t/regress/0101-stalled-check.t \
+	t/regress/0102-silent-check.t \
 	t/scenario/adopt.t \
 	t/scenario/audit.t \
 	t/scenario/badinput.t \
