@@ -56,12 +56,8 @@ browser_page_by_target(struct browser *b, const char *target)
 static void
 popup_on_event(struct cdp *cdp, const struct cdp_event *ev, void *arg)
 {
-	static const char dismiss[] = "{\"accept\":false}";
-	struct iovec iov = { (void *)(uintptr_t)dismiss, sizeof(dismiss) - 1 };
-
 	if (ev->kind == CDP_EV_DIALOG_OPENING)
-		cdp_call(cdp, ev->session, "Page.handleJavaScriptDialog", &iov,
-		    1, PAGE_CALL_MS, NULL, NULL);
+		dialog_answer(arg, ev->session, ev->params);
 }
 
 void
@@ -92,7 +88,7 @@ browser_on_popup(struct browser *b, const char *session, const char *target,
 	if (p != NULL)
 		page_on_popup(p);
 	s = cdp_session_new(
-	    b->cdp, session, strlen(session), popup_on_event, NULL);
+	    b->cdp, session, strlen(session), popup_on_event, b);
 	if (s == NULL)
 		return;
 	cdp_call(b->cdp, s, "Page.enable", NULL, 0, PAGE_CALL_MS, NULL, NULL);
@@ -322,6 +318,7 @@ browser_new(struct event_base *base, int read_fd, int write_fd,
 	if (b->options.max_pages == 0)
 		b->options.max_pages = PAGES_DEFAULT;
 	TAILQ_INIT(&b->pages);
+	buf_init(&b->dialogs, DIALOGS_MAX_BYTES);
 	if (b->options.generation == 0)
 		browser_set_up(b);
 	else if (!takeover_begin(b))
@@ -343,6 +340,7 @@ browser_free(struct browser **bp)
 	takeover_free(&b->takeover);
 	stage_free(&b->stage);
 	cdp_free(&b->cdp);
+	buf_clear(&b->dialogs);
 	b->magic = 0;
 	free(b);
 	*bp = NULL;

@@ -11,8 +11,11 @@
 
 #include "model/egress.h"
 
+#define DIALOGS_MAX_BYTES ((size_t)64 << 10) /* of what is told of them */
+
 struct event_base;
 struct browser;
+struct buf;
 struct cdp;
 
 struct browser_options {
@@ -81,6 +84,13 @@ void browser_set_undrawn(struct browser *);
  */
 void browser_note_egress(struct browser *, const char *host, int port,
     enum egress_outcome, const char *text);
+/* Whether confirm() and prompt() are accepted; by default they are not. */
+void browser_accept_dialogs(struct browser *, bool accept);
+/*
+ * Appends the first 20 dialogs as JSON, [{"type","message","answer"}, ...];
+ * false, and nothing appended, when there were none.
+ */
+bool browser_write_dialogs(const struct browser *, struct buf *out);
 bool browser_is_gone(const struct browser *);
 /* For counters and for what page/ does not offer; borrowed. */
 struct cdp *browser_cdp(struct browser *);

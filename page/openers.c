@@ -36,16 +36,6 @@ opener_close(struct page_opener *o)
 }
 
 static void
-opener_on_dialog(struct page_opener *o, struct json_span params)
-{
-	const char *answer = page_dialog_answer(params);
-	struct iovec iov = { (void *)(uintptr_t)answer, strlen(answer) };
-
-	cdp_call(o->page->browser->cdp, o->session,
-	    "Page.handleJavaScriptDialog", &iov, 1, PAGE_CALL_MS, NULL, NULL);
-}
-
-static void
 opener_on_document(struct page_opener *o, struct json_span params)
 {
 	struct json_span frame, parent;
@@ -63,7 +53,7 @@ opener_on_event(struct cdp *cdp, const struct cdp_event *ev, void *arg)
 
 	switch (ev->kind) {
 	case CDP_EV_DIALOG_OPENING:
-		opener_on_dialog(o, ev->params);
+		dialog_answer(o->page->browser, o->session, ev->params);
 		break;
 	case CDP_EV_REQUEST_PAUSED:
 		flight_let_go(o->page, o->session, ev->params);

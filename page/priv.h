@@ -220,7 +220,11 @@ struct browser {
 		char host[LIMIT_HOST_BYTES + 1];
 		char text[PAGE_MESSAGE_MAX - LIMIT_HOST_BYTES - 2];
 	} notices[BROWSER_NOTICES_MAX];
-	bool undrawn; /* see browser_set_undrawn() */
+	bool accept_dialogs;
+	unsigned ndialogs;
+	unsigned warned_dialogs;
+	struct buf dialogs; /* rows of JSON, as of an array that is not ended */
+	bool undrawn;       /* see browser_set_undrawn() */
 	bool ready;
 	bool gone;
 	bool stuck;
@@ -322,8 +326,9 @@ void page_send(struct page *, const char *method, const char *key,
 bool page_member_str(struct json_span, const char *key, char *dst, size_t);
 
 /* dialog.c */
-/* What is answered, as params: leaving is allowed, nothing else is. */
-const char *page_dialog_answer(struct json_span params);
+/* Answers one of that session, and notes what it said. */
+void
+dialog_answer(struct browser *, struct cdp_session *, struct json_span params);
 void page_on_dialog(struct page *, struct json_span params);
 /* Another window was opened; with too many the operation fails. */
 void page_on_popup(struct page *);

@@ -69,6 +69,7 @@ SYSTEM_TESTS = \
 	t/regress/0160-user-name-is-no-secret.t \
 	t/regress/0101-stalled-check.t \
 	t/regress/0102-silent-check.t \
+	t/regress/0120-dialogs.t \
 	t/scenario/adopt.t \
 	t/scenario/audit.t \
 	t/scenario/badinput.t \

@@ -62,6 +62,7 @@ local template = {
 		type = "object",
 		required = { "summary", "items" },
 		properties = {
+			dialogs = kit.dialogs_out(),
 			summary = kit.summary_out("pages"),
 			items = {
 				type = "array",

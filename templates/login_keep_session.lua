@@ -60,6 +60,7 @@ local template = {
 		successIndicator = kit.condition("What shows that it worked; "
 			.. "if not given, a new session cookie and the marks "
 			.. "of a signed-in page, as a way to sign out."),
+		dialogs = kit.dialogs(),
 		navigationTimeoutMs = kit.navigation_timeout(),
 	}, { "startUrl", "credentials" }),
 	outputs = {
@@ -67,6 +68,7 @@ local template = {
 		required = { "success", "sessionId", "finalUrl", "title",
 			"loginState", "cookiesSaved" },
 		properties = {
+			dialogs = kit.dialogs_out(),
 			success = { type = "boolean", description = "Whether "
 				.. "loginState is authenticated." },
 			sessionId = { type = "string", description = "The "

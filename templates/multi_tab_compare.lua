@@ -108,6 +108,7 @@ local template = {
 		type = "object",
 		required = { "summary", "snapshots", "diffs" },
 		properties = {
+			dialogs = kit.dialogs_out(),
 			summary = kit.summary_out("pages"),
 			snapshots = { type = "array", items = snapshot,
 				description = "The pages, in the order of "

@@ -50,6 +50,7 @@ local template = {
 		}, nil, "How to get on."),
 		extract = kit.extract(),
 		settle = kit.settle(),
+		dialogs = kit.dialogs(),
 		navigationTimeoutMs = kit.navigation_timeout(
 			"Time a page has to load, in milliseconds."),
 	}, { "startUrl" }),
@@ -57,6 +58,7 @@ local template = {
 		type = "object",
 		required = { "success", "summary", "pages", "stoppedReason" },
 		properties = {
+			dialogs = kit.dialogs_out(),
 			success = { type = "boolean", description = "Whether "
 				.. "all pages that were met could be read." },
 			summary = {

@@ -26,12 +26,14 @@ local template = {
 			.. "the page of results is extracted."),
 		extract = kit.extract(),
 		settle = kit.settle(),
+		dialogs = kit.dialogs(),
 		navigationTimeoutMs = kit.navigation_timeout(),
 	}, { "startUrl", "query" }),
 	outputs = {
 		type = "object",
 		required = { "success", "finalPage", "query", "resultOpened" },
 		properties = {
+			dialogs = kit.dialogs_out(),
 			success = { type = "boolean",
 				description = "Whether it got to the end." },
 			finalPage = kit.page_out("The page it ended on."),

@@ -23,6 +23,25 @@ local field = kit.object({
 }, { "name" }, "One field of the form, with a value or a secret.")
 field.oneOf = { { required = { "value" } }, { required = { "secret" } } }
 
+local inputs = kit.object({
+	startUrl = kit.url("The page with the form."),
+	fields = { type = "array", minItems = 1, maxItems = MAX_FIELDS,
+		items = field,
+		description = "The fields, filled in this order. None for "
+			.. "what is only a button or a link: submit." },
+	submit = kit.locator("What to click to send the form; if not "
+		.. "given, the form is sent as by Enter in its last "
+		.. "field."),
+	successIndicator = kit.condition("What shows that it worked; "
+		.. "if not given, it is enough that the form was "
+		.. "sent."),
+	extract = kit.extract(),
+	settle = kit.settle(),
+	dialogs = kit.dialogs(),
+	navigationTimeoutMs = kit.navigation_timeout(),
+}, { "startUrl" })
+inputs.anyOf = { { required = { "fields" } }, { required = { "submit" } } }
+
 local template = {
 	id = "submit_and_verify",
 	version = "1.0.0",
@@ -31,26 +50,13 @@ local template = {
 		.. "once, and checks by a condition whether it worked. Every "
 		.. "field can be named as a person would name it. To sign "
 		.. "in, login_keep_session is better.",
-	inputs = kit.object({
-		startUrl = kit.url("The page with the form."),
-		fields = { type = "array", minItems = 1, maxItems = MAX_FIELDS,
-			items = field,
-			description = "The fields, filled in this order." },
-		submit = kit.locator("What to click to send the form; if not "
-			.. "given, the form is sent as by Enter in its last "
-			.. "field."),
-		successIndicator = kit.condition("What shows that it worked; "
-			.. "if not given, it is enough that the form was "
-			.. "sent."),
-		extract = kit.extract(),
-		settle = kit.settle(),
-		navigationTimeoutMs = kit.navigation_timeout(),
-	}, { "startUrl", "fields" }),
+	inputs = inputs,
 	outputs = {
 		type = "object",
 		required = { "success", "finalPage", "submittedFields",
 			"indicatorMatched", "summary" },
 		properties = {
+			dialogs = kit.dialogs_out(),
 			success = { type = "boolean", description = "Whether "
 				.. "the form was sent, the page shows no error "
 				.. "and, if there is a condition, it was "
@@ -200,7 +206,8 @@ end
 
 function template.run(ctx)
 	local inputs, tab = ctx.inputs, ctx:tab()
-	local step = kit.stepper(ctx, #inputs.fields + 3, tab)
+	local fields = inputs.fields or {}
+	local step = kit.stepper(ctx, #fields + 3, tab)
 	local result = { success = true, submittedFields = ctx.json.array {} }
 	local before, stays
 
@@ -208,7 +215,7 @@ function template.run(ctx)
 		kit.open(tab, inputs.startUrl, inputs.navigationTimeoutMs)
 		before = kit.signs(tab, {})
 	end)
-	for i, entry in ipairs(inputs.fields) do
+	for i, entry in ipairs(fields) do
 		step("fill_field", function()
 			fill(tab, entry)
 			result.submittedFields[i] = entry.name

@@ -9,6 +9,7 @@
 
 #include "common/clock.h"
 #include "model/run.h"
+#include "page/browser.h"
 #include "workerd/lua_json.h"
 #include "workerd/outbox.h"
 #include "workerd/redact.h"
@@ -208,6 +209,27 @@ join(lua_State *L)
 	return sched_join(run_of(L)->sched, L);
 }
 
+/* dialogs(accept): how dialogs are answered from now on */
+static int
+set_dialogs(lua_State *L)
+{
+	browser_accept_dialogs(enter(L)->browser, lua_toboolean(L, 1));
+	return 0;
+}
+
+/* What dialogs said, or nil. */
+static int
+get_dialogs(lua_State *L)
+{
+	struct run *run = enter(L);
+	struct buf *b = lua_json_push_buf(L, DIALOGS_MAX_BYTES);
+
+	if (!browser_write_dialogs(run->browser, b))
+		return 0;
+	lua_json_push_view(L, (const char *)b->data, b->len);
+	return 1;
+}
+
 static int
 clock_ms(lua_State *L)
 {
@@ -219,11 +241,12 @@ void
 ctx_open(lua_State *L)
 {
 	static const luaL_Reg functions[] = { { "clock", clock_ms },
-		{ "collect", collect }, { "join", join }, { "phase", phase },
-		{ "progress", progress }, { "spawn", spawn },
-		{ "step_end", step_end }, { "step_retry", step_retry },
-		{ "step_start", step_start }, { "total", total },
-		{ "warn", warning }, { NULL, NULL } };
+		{ "collect", collect }, { "dialogs", get_dialogs },
+		{ "dialogs_are", set_dialogs }, { "join", join },
+		{ "phase", phase }, { "progress", progress },
+		{ "spawn", spawn }, { "step_end", step_end },
+		{ "step_retry", step_retry }, { "step_start", step_start },
+		{ "total", total }, { "warn", warning }, { NULL, NULL } };
 
 	luaL_setfuncs(L, functions, 0);
 }

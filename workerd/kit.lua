@@ -134,6 +134,27 @@ function kit.pending_out()
 		.. "absent: nothing. See settle." }
 end
 
+-- prelude.lua reads it.
+function kit.dialogs()
+	return { type = "string", enum = { "dismiss", "accept" },
+		default = "dismiss", description = "How the questions of a "
+		.. "page (confirm, prompt) are answered." }
+end
+
+-- The outputs that templates share.
+function kit.dialogs_out()
+	return { type = "array", items = { type = "object",
+		required = { "type", "message", "answer" }, properties = {
+			type = { type = "string", description = "alert, "
+				.. "confirm, prompt or beforeunload." },
+			message = { type = "string",
+				description = "What it said." },
+			answer = { type = "string", description = "accepted or "
+				.. "dismissed." },
+		} }, description = "The dialogs that pages opened, the first "
+		.. "20, if there were any." }
+end
+
 function kit.page_out(description)
 	return { type = "object", required = { "url", "title" },
 		properties = {

@@ -101,6 +101,13 @@ function ctx:each(list, concurrency, fn)
 	host.join()
 end
 
+-- What the page asked in dialogs is told in the result of any template.
 return function()
-	host.result(template.run(ctx))
+	host.dialogs_are(type(ctx.inputs) == "table"
+		and ctx.inputs.dialogs == "accept")
+	local result = template.run(ctx)
+	if type(result) == "table" then
+		result.dialogs = host.dialogs() or result.dialogs
+	end
+	host.result(result)
 end
