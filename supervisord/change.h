@@ -84,7 +84,7 @@ struct change {
 	enum change_session session;
 	int64_t session_expires_ms;
 	uint64_t ack; /* its worker's messages that are stored with it; or 0 */
-	/* A submission: what decides it within the transaction. */
+	/* What is known only within the transaction, and may refuse it. */
 	int (*guard)(struct store_txn *, struct change *);
 	change_done_fn *done;
 	void *arg; /* the owner's; for done and guard */

@@ -78,6 +78,30 @@ take_end(const struct ipc_params *p, struct run_end *end)
 		strlcpy(end->cause, text, sizeof(end->cause));
 }
 
+/*
+ * Those of now, when the files that it was about are written or not: whoever
+ * settles the run may be another supervisord.
+ */
+static int
+put_warnings(struct store_txn *txn, struct change *c)
+{
+	const struct task *t = tasks_find(c->sup->tasks, &c->rec.id);
+	struct json_writer w;
+	struct buf b;
+	int err;
+
+	if (t == NULL || t->warnings.count == 0)
+		return STORE_OK;
+	buf_init(&b, STORE_DOC_BYTES);
+	json_writer_init(&w, &b);
+	lines_write(&t->warnings, &w);
+	err = b.failed
+	    ? STORE_NO_MEMORY
+	    : run_doc_put(txn, &c->rec.id, RUN_DOC_WARNINGS, b.data, b.len);
+	buf_clear(&b);
+	return err;
+}
+
 /* Its terminal state is written anyway, when there is room again. */
 static bool
 last_word_written(struct sup *sup, struct change *c, int err)
@@ -131,6 +155,7 @@ intake_run_end(struct intake *in, const struct ipc_params *p)
 	}
 	/* What has only begun will never be more. */
 	c->ack = in->number;
+	c->guard = put_warnings;
 	change_commit(c, last_word_written, NULL);
 }
 

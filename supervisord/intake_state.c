@@ -13,18 +13,23 @@
 #include "supervisord/sup.h"
 #include "supervisord/task.h"
 
+/* Stored with the run's end, which follows (intake_run_end). */
 static void
-state_failed(struct intake *in, enum store_err err)
+state_warn(struct task *t, enum store_err err)
 {
-	struct task *t = in->task;
-
-	session_state_free(&in->state);
-	in->state_lost = true;
 	log_err("%s: the state of its session was not stored: %s", t->name,
 	    store_strerror(err));
 	lines_addf(&t->warnings,
 	    "the session's cookies and storage could not be stored: %s",
 	    store_strerror(err));
+}
+
+static void
+state_failed(struct intake *in, enum store_err err)
+{
+	session_state_free(&in->state);
+	in->state_lost = true;
+	state_warn(in->task, err);
 }
 
 void
@@ -60,7 +65,7 @@ intake_state_data(struct intake *in, const struct ipc_params *p)
 	}
 }
 
-/* The run may be over by now, or another one have its place. */
+/* The run may be over by now. */
 struct stating {
 	struct sup *sup;
 	struct ulid run;
@@ -72,9 +77,8 @@ state_kept(void *arg, enum store_err err)
 	struct stating *s = arg;
 	struct task *t = tasks_find(s->sup->tasks, &s->run);
 
-	if (err != STORE_OK && err != STORE_CLOSED && t != NULL &&
-	    t->intake != NULL)
-		state_failed(t->intake, err);
+	if (err != STORE_OK && err != STORE_CLOSED && t != NULL)
+		state_warn(t, err);
 	free(s);
 }
 
