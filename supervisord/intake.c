@@ -147,6 +147,12 @@ intake_written(struct sup *sup, struct change *c, int err)
 }
 
 bool
+intake_has_heard(const struct intake *in)
+{
+	return in != NULL && in->number > 0;
+}
+
+bool
 intake_is_repeated(const struct intake *in)
 {
 	return in->number <= in->replayed;

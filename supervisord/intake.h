@@ -42,6 +42,8 @@ bool intake_load_end(struct intake *);
 bool intake_end_is_stored(struct store_txn *, const struct ulid *run);
 /* One message of the run's worker. A breach ends the run (task_abort). */
 void intake_msg(struct intake *, const struct ipc_params *);
+/* Whether any came; NULL: none. */
+bool intake_has_heard(const struct intake *);
 /* The worker's last word; one that is not given without it, or for NULL. */
 const struct run_end *intake_end(const struct intake *);
 /* The worker's result document so far; NULL and 0 when there is none. */

@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "common/crashpoint.h"
 #include "common/log.h"
+#include "common/panic.h"
 #include "storage/event.h"
 #include "storage/store.h"
 #include "supervisord/adopt.h"
@@ -217,6 +218,8 @@ task_go_again(struct task *t)
 	t->stage = TASK_STARTING;
 	t->lost = t->abort = ERR_NONE;
 	t->lost_text[0] = t->abort_text[0] = '\0';
+	/* No row waits for its spool: this worker was not listened to. */
+	ASSERT(!intake_has_heard(t->intake));
 	intake_free(&t->intake);
 	steps_drop_open(&t->steps);
 	t->rec.status = RUN_QUEUED;

@@ -70,6 +70,8 @@ SYSTEM_TESTS = \
 	t/regress/0101-stalled-check.t \
 	t/regress/0102-silent-check.t \
 	t/regress/0120-dialogs.t \
+	t/regress/0103-state-warning-kept.t \
+	t/regress/0104-gap-and-items.t \
 	t/scenario/adopt.t \
 	t/scenario/audit.t \
 	t/scenario/badinput.t \
