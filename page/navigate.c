@@ -30,7 +30,7 @@ load_result(const struct page *p, enum page_status status, const char *message,
 		.mime = l->mime,
 		.http_status = l->http_status,
 		.redirected = l->redirected,
-		.partial = l->partial,
+		.partial = l->partial || l->stopped,
 		.pending = l->pending,
 		.elapsed_ms = (int)(clock_mono_ms() - l->started_ms) };
 	ret_nav->pending.requests = (int)p->flights.n;
@@ -71,6 +71,22 @@ load_start_script(struct page *p)
 		return;
 	}
 	p->load.quiet_by_ms = 0;
+	load_look(p);
+}
+
+bool
+load_may_be_read(const struct page *p)
+{
+	const struct page_load *l = &p->load;
+
+	return page_is_loading(p) && l->reading && l->committed &&
+	    !l->stopped && !p->scripts_off;
+}
+
+void
+load_look_stopped(struct page *p)
+{
+	p->load.quiet_by_ms = clock_mono_ms();
 	load_look(p);
 }
 

@@ -168,6 +168,8 @@ page_finish(struct page *p, enum page_status status, const char *message)
 		break;
 	case OP_NAVIGATE:
 	case OP_STABLE:
+		if (p->load.stopped)
+			page_set_scripts(p, true);
 		load_result(p, status, message, &nav);
 		p->cb.nav(p, &nav, p->arg);
 		break;

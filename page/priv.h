@@ -75,6 +75,7 @@ struct page_load {
 	bool loading;    /* it has begun */
 	bool excusing;   /* it failed; why is still to be told */
 	bool redirected;
+	bool stopped; /* its scripts, at the end of its time; it is read */
 	bool partial;
 	int http_status;
 	struct page_pending pending; /* but for requests */
@@ -366,6 +367,12 @@ void load_retry(struct page *);
 void load_on_event(struct page *, const struct cdp_event *);
 void load_on_pause(struct page *);
 void load_on_deadline(struct page *);
+/*
+ * Whether a page that has no time left may be read without its scripts, and does
+ * it, once these were stopped.
+ */
+bool load_may_be_read(const struct page *);
+void load_look_stopped(struct page *);
 /* A request of the page's scripts was answered, or failed. */
 void load_on_landed(struct page *);
 /* The frames were checked; those that hung were stopped. */

@@ -34,11 +34,39 @@ recover_on_closed(struct cdp *cdp, const struct cdp_reply *r, void *arg)
 	page_on_lost(p, p->late_status, p->late_message);
 }
 
+/*
+ * A page that was to be read and was in its own way: it is read as far as it
+ * came, without scripts of its own. True if there is something to read.
+ */
+static bool
+recover_reads(struct page *p, const struct cdp_reply *r)
+{
+	struct timeval tv = { PAGE_EXTRACT_TIMEOUT_MS / 1000, 0 };
+	struct json_span result, value;
+	bool has = false;
+
+	if (!p->load.stopped || r->status != CDP_OK ||
+	    !json_span_member(r->result, "result", &result) ||
+	    !json_span_member(result, "value", &value) ||
+	    !json_span_get_bool(value, &has) || !has)
+		return false;
+	p->late_status = PAGE_OK;
+	p->load.granted = true;
+	event_add(p->deadline, &tv);
+	browser_warn(p->browser,
+	    "a script of a page did not end; it was stopped, and the page was "
+	    "read as far as it had come");
+	load_look_stopped(p);
+	return true;
+}
+
 static void
 recover_on_probe(struct cdp *cdp, const struct cdp_reply *r, void *arg)
 {
 	struct page *p = arg;
 
+	if (recover_reads(p, r))
+		return;
 	if (r->status == CDP_OK || r->status == CDP_ERROR)
 		page_finish(p, p->late_status, p->late_message);
 	else if (r->status == CDP_GONE)
@@ -69,13 +97,11 @@ page_give_up(struct page *p, enum page_status status, const char *message)
 		page_close_target(p, recover_on_closed);
 }
 
-void
-page_recover(struct page *p, enum page_status status, const char *message)
+static void
+recover_stop(struct page *p)
 {
 	struct cdp *cdp = p->browser->cdp;
 
-	if (!recover_begin(p, status, message))
-		return;
 	cdp_call(cdp, p->session, "Runtime.terminateExecution", NULL, 0,
 	    PAGE_RECOVER_MS, NULL, NULL);
 	cdp_call(cdp, p->session, "Page.stopLoading", NULL, 0, PAGE_RECOVER_MS,
@@ -83,6 +109,38 @@ page_recover(struct page *p, enum page_status status, const char *message)
 	frames_stop(p);
 	page_send(p, "Runtime.evaluate", "expression", "1", PAGE_RECOVER_MS,
 	    recover_on_probe);
+}
+
+/* What has arrived behind a script that hung is parsed once that is stopped. */
+static void
+recover_on_asked(struct cdp *cdp, const struct cdp_reply *r, void *arg)
+{
+	struct page *p = arg;
+
+	if (r->status != CDP_TIMEOUT) {
+		recover_stop(p);
+		return;
+	}
+	p->load.stopped = true;
+	cdp_call(cdp, p->session, "Runtime.terminateExecution", NULL, 0,
+	    PAGE_RECOVER_MS, NULL, NULL);
+	page_set_scripts(p, false);
+	frames_stop(p);
+	page_send(p, "Runtime.evaluate", "expression",
+	    "document.body !== null && /\\S/.test(document.body.innerText)",
+	    PAGE_RECOVER_MS, recover_on_probe);
+}
+
+void
+page_recover(struct page *p, enum page_status status, const char *message)
+{
+	if (!recover_begin(p, status, message))
+		return;
+	if (load_may_be_read(p))
+		page_send(p, "Runtime.evaluate", "expression", "1",
+		    PAGE_RECOVER_MS, recover_on_asked);
+	else
+		recover_stop(p);
 }
 
 static void

@@ -72,6 +72,7 @@ SYSTEM_TESTS = \
 	t/regress/0120-dialogs.t \
 	t/regress/0103-state-warning-kept.t \
 	t/regress/0104-gap-and-items.t \
+	t/regress/0151-hanging-script.t \
 	t/scenario/adopt.t \
 	t/scenario/audit.t \
 	t/scenario/badinput.t \

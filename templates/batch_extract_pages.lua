@@ -16,6 +16,8 @@ local item_properties = {
 	contentSections = nullable("integer", "How many sections of text."),
 	success = { type = "boolean", description = "Whether it was read." },
 	pending = kit.pending_out(),
+	partial = { type = "boolean", description = "true if only what had "
+		.. "arrived was read: it did not finish loading." },
 	framesNotRead = { type = "integer", description = "Frames of other "
 		.. "sites, which are not read, if any." },
 	attempts = { type = "integer", description = "1, or 2 if it was "
@@ -138,6 +140,7 @@ local function make_record(null, url, nav, err)
 		record.finalUrl = kit.cut(nav.finalUrl, 2048)
 		record.status = nav.status or null
 		record.pending = nav.pending
+		record.partial = nav.partial or nil
 	end
 	if doc then
 		record.title = kit.cut(doc:get("pageInfo", "title")
@@ -182,7 +185,6 @@ local function full_item(record, nav)
 	end
 	if nav then
 		full.mime = nav.mime
-		full.partial = nav.partial or nil
 	end
 	if doc then
 		full.pageInfo = doc:at("pageInfo")

@@ -140,7 +140,7 @@ crash_frame(void)
 	char target[128], session[128], params[256];
 	struct cdp_session *s;
 
-	if (!ask("Target.getTargets", "{}", "\"targetId\":\"",
+	if (!ask("Target.getTargets", "{\"filter\":[{}]}", "\"targetId\":\"",
 		"\",\"type\":\"iframe\"", target, sizeof(target)))
 		return false;
 	snprintf(params, sizeof(params),
