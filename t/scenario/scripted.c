@@ -15,7 +15,7 @@
  *   phase:NAME         the run is in that phase
  *   steps:N            N steps with details of 8 KB each
  *   warn, art, result  a warning, an artifact, a result document
- *   pic                an artifact that is a picture of 300,000 bytes
+ *   pic, pdf           an artifact that is a picture or PDF of 300,000 bytes
  *   state              the state of its session's browser, if that is kept
  *   given              a warning that tells which state it was given
  *   hold               waits to be told to end, then ends
@@ -464,9 +464,12 @@ obey_many(const char *word)
 	return true;
 }
 
-/* A picture, for whoever does not look: longer than a chunk of an answer. */
+/*
+ * A picture or the like, for whoever does not look: longer than a chunk of an
+ * answer.
+ */
 static void
-send_picture(void)
+send_picture(const char *kind, const char *mime, const char *name)
 {
 	static uint8_t bytes[PICTURE_BYTES];
 	struct ipc_params p;
@@ -481,9 +484,9 @@ send_picture(void)
 	}
 	ipc_params_init(&p, MSG_S_ARTIFACT_END);
 	ipc_set_int(&p, F_SLOT, 3);
-	ipc_set_str(&p, F_KIND, "screenshot");
-	ipc_set_str(&p, F_MIME, "image/png");
-	ipc_set_str(&p, F_NAME, "page.png");
+	ipc_set_str(&p, F_KIND, kind);
+	ipc_set_str(&p, F_MIME, mime);
+	ipc_set_str(&p, F_NAME, name);
 	say(&p);
 }
 
@@ -578,7 +581,9 @@ obey(const char *word)
 	} else if (obey_many(word)) {
 		/* done */
 	} else if (strcmp(word, "pic") == 0) {
-		send_picture();
+		send_picture("screenshot", "image/png", "page.png");
+	} else if (strcmp(word, "pdf") == 0) {
+		send_picture("pdf", "application/pdf", "page.pdf");
 	} else if (strcmp(word, "result") == 0) {
 		send_result("{\"answer\":42}");
 	} else if (strcmp(word, "state") == 0) {
