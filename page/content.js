@@ -40,9 +40,11 @@ function sourceOf(img) {
   return "";
 }
 
+// Of a list that goes on, those that were not given before (list.js).
 function imagesOf(root) {
   const images = [];
-  const seen = new Set();
+  const told = globalThis.browsertaskGiven && globalThis.browsertaskImages;
+  const seen = new Set(told);
   for (const img of deep(root, "img")) {
     if (images.length >= MAX_IMAGES || spent())
       break;
@@ -54,6 +56,7 @@ function imagesOf(root) {
     seen.add(src || alt);
     images.push({alt: cut(alt, 300), src: cut(src.toWellFormed(), 2000)});
   }
+  globalThis.browsertaskImages = seen;
   return images;
 }
 

@@ -229,9 +229,11 @@ async function listChanged(o) {
     return {changed: false};
   const fresh = new Set(added(S.list.lines, lines));
   const gone = added(lines, S.list.lines);
-  const given = globalThis.browsertaskGiven = new WeakSet();
+  const given = new WeakSet();
+  globalThis.browsertaskGiven = undefined;
   if (gone.length * 3 > fresh.size + 1)
     return {changed: true};
+  globalThis.browsertaskGiven = given;
   for (const line of lines) {
     if (!fresh.has(line))
       line.nodes.forEach((node) => given.add(node));

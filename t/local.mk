@@ -73,6 +73,9 @@ SYSTEM_TESTS = \
 	t/regress/0103-state-warning-kept.t \
 	t/regress/0104-gap-and-items.t \
 	t/regress/0151-hanging-script.t \
+	t/regress/0142-elements-in-short.t \
+	t/regress/0143-pdf-is-a-resource.t \
+	t/regress/0144-images-given-once.t \
 	t/scenario/adopt.t \
 	t/scenario/audit.t \
 	t/scenario/badinput.t \
