@@ -27,7 +27,8 @@ sub put {
 
 my $p = '<main><h1>Late</h1><p id=p>Nothing yet.</p></main>';
 my $come = 'document.getElementById("p").textContent = "It has come."';
-put('timer', "$p<script>setTimeout(() => { $come }, 4500);"
+# One after the other, however late somebody looks.
+put('timer', "$p<script>(function again() { setTimeout(again, 4000) })();"
 	. 'setTimeout(() => {}, 60000); clearTimeout(setTimeout(() => {}, 900))'
 	. '</script>');
 put('clock', "$p<script>setInterval(() => {}, 900)</script>");
@@ -87,7 +88,7 @@ my %way = (search_extract => { %form, query => 'harbour' },
 	submit_and_verify => { %form, fields => [ { name => 'Name',
 		value => 'Ada' } ] });
 begin('batch', 'batch_extract_pages', urls => [ (map { $site->url($_) }
-	qw(/timer /clock /socket /refresh /still /check /slowcheck)),
+	qw(/timer /clock /socket /refresh /still /check)),
 	$demo->url('/fetch-never') ], concurrency => 5);
 begin('slow', 'batch_extract_pages', urls => [ $site->url('/slowcheck') ],
 	settle => 4000);
@@ -106,9 +107,10 @@ begin('refresh', 'paginated_extract', startUrl => $site->url('/refresh'),
 my @pages = pages('batch');
 is_deeply([ map { $_->[1] } @pages ], [ { timers => 1 }, { timers => 1 },
 	{ connections => 1 }, { refreshMs => 30000 }, undef, undef,
-	{ timers => 1 }, { requests => 1 } ],
+	{ requests => 1 } ],
 	'an item says what its page waits for: near timers, repeated ones, '
-	. 'connections, a refresh, a slow check, requests');
+	. 'connections, a refresh, requests')
+    or diag explain \@pages;
 is_deeply([ map { $_->[2] } @pages ], [ map { $_->[1] } @pages ],
 	'... and the artifact');
 is($pages[5][0], 'It has come.', 'a page that checks and loads itself anew is '
