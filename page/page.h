@@ -112,6 +112,8 @@ struct page_extract_options {
 	bool page_info;
 	bool content;
 	bool readability;
+	bool ids;               /* one for each element */
+	bool rects;             /* where each element is */
 	int max_elements;       /* 0: 50; 1..1000 */
 	int max_content_length; /* 0: 4000; 1..50000, in characters */
 	int timeout_ms;         /* 0: PAGE_EXTRACT_TIMEOUT_MS */

@@ -176,12 +176,20 @@ function valueOf(el, role, name) {
   return "";
 }
 
-function describe(item, n) {
-  const {el, role, region} = item;
-  const name = cut(nameOf(el, role), 120);
+function idOf(role, name, n) {
   const slug = cut(name.replace(/[^\p{L}\p{N}]+/gu, "_").replace(/^_+|_+$/g, ""), 20);
-  const out = {id: (ID_PREFIX[role] || role) + (slug ? "_" + slug : "") + "_" + n, role, name,
-    tag: el.localName};
+  return (ID_PREFIX[role] || role) + (slug ? "_" + slug : "") + "_" + n;
+}
+
+function rectOf(el) {
+  const r = el.getBoundingClientRect();
+  return [r.x + scrollX, r.y + scrollY, r.width, r.height].map(Math.round);
+}
+
+function describe(item, o) {
+  const {el, role, region, n} = item;
+  const name = cut(nameOf(el, role), 120);
+  const out = {id: o.ids ? idOf(role, name, n) : undefined, role, name, tag: el.localName};
   if (el.localName === "input" || (el.localName === "button" && el.type !== "submit"))
     out.type = el.type;
   if (role === "link" && typeof el.href === "string")
@@ -192,9 +200,8 @@ function describe(item, n) {
   addStates(out, el, role);
   if (region)
     out.region = region;
-  const r = el.getBoundingClientRect();
-  out.rect = [Math.round(r.x + scrollX), Math.round(r.y + scrollY),
-    Math.round(r.width), Math.round(r.height)];
+  if (o.rects)
+    out.rect = rectOf(el);
   return out;
 }
 
@@ -304,7 +311,7 @@ function pageInfo(o) {
     lang: cut(attr(document.documentElement, "lang"), 35),
     type,
     summary: summarise(type, title, items, counts),
-    elements: chosen.map((item) => describe(item, item.n)),
+    elements: chosen.map((item) => describe(item, o)),
     totalElements: items.length,
     truncated: chosen.length < items.length,
     counts,

@@ -203,8 +203,8 @@ script_add_extract(const struct page *p, struct iovec *iov, int n,
 	iov[n].iov_base = tail;
 	iov[n++].iov_len = (size_t)snprintf(tail, SCRIPT_EXTRACT_TAIL,
 	    "return extract({maxElements:%d,maxContentLength:%d,"
-	    "pageInfo:%s,content:%s,readability:%s})",
-	    o->max_elements, o->max_content_length,
+	    "ids:%d,rects:%d,pageInfo:%s,content:%s,readability:%s})",
+	    o->max_elements, o->max_content_length, o->ids, o->rects,
 	    o->page_info ? "pageInfo" : "null", o->content ? "content" : "null",
 	    o->readability ? "reader" : "null");
 	return n;

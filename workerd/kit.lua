@@ -47,6 +47,9 @@ function kit.extract(more)
 			"Sections, links, images, metadata."),
 		maxElements = kit.integer(1, 1000, 50,
 			"Elements of one page."),
+		ids = kit.boolean(false, "An id for each element."),
+		rects = kit.boolean(false, "Where each element is: left, "
+			.. "top, width, height."),
 		maxContentLength = kit.integer(1, 50000, 4000,
 			"Characters of one page."),
 	}

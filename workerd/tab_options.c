@@ -73,6 +73,8 @@ tab_extract_options(lua_State *L, int index)
 	opts.page_info = field_bool(L, index, "pageInfo", true);
 	opts.content = field_bool(L, index, "content", true);
 	opts.readability = field_bool(L, index, "readability", false);
+	opts.ids = field_bool(L, index, "ids", false);
+	opts.rects = field_bool(L, index, "rects", false);
 	opts.max_elements = run_field_int(L, index, "maxElements", 1, 1000, 0);
 	opts.max_content_length =
 	    run_field_int(L, index, "maxContentLength", 1, 50000, 0);
