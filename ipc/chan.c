@@ -336,6 +336,19 @@ chan_hold_reading(struct chan *c, bool hold)
 }
 
 void
+chan_hold_writing(struct chan *c, bool hold)
+{
+	MAGIC_CHECK(c, CHAN_MAGIC);
+	if (c->withheld == hold || c->closed || c->tp->write_on == NULL)
+		return;
+	c->withheld = hold;
+	if (c->tp->write_on(c->t, !hold))
+		return;
+	c->deaf = true;
+	event_active(c->kick, EV_TIMEOUT, 0);
+}
+
+void
 chan_drain(struct chan *c)
 {
 	MAGIC_CHECK(c, CHAN_MAGIC);
@@ -355,7 +368,8 @@ chan_push(struct chan *c, bool encoded, bool now)
 	queued = c->tp->queued(c->t);
 	if (c->out.len > c->queue_limit || queued > c->queue_limit - c->out.len)
 		return CHAN_FULL;
-	pushed = c->tp->push(c->t, c->out.data, c->out.len, now);
+	pushed =
+	    c->tp->push(c->t, c->out.data, c->out.len, now && !c->withheld);
 	buf_reset(&c->out);
 	if (!pushed)
 		return CHAN_FULL;

@@ -89,6 +89,8 @@ bool chan_partial_seq(const struct chan *, uint32_t *ret_seq);
 size_t chan_queue_bytes(const struct chan *);
 /* Back-pressure: while held, nothing is read and no message delivered. */
 void chan_hold_reading(struct chan *, bool hold);
+/* While held, what is sent to the peer of a stream waits in the queue. */
+void chan_hold_writing(struct chan *, bool hold);
 /*
  * Delivers, before it returns, all packets of a peer that has ended, and its
  * end. Not for a living peer, which could write for ever; streams ignore it.

@@ -34,6 +34,8 @@ struct chan_transport {
 	size_t (*queued)(const struct transport *);
 	/* False when memory ran out: nothing will be heard. */
 	bool (*read_on)(struct transport *, bool on);
+	/* The same for the queue. NULL for packets. */
+	bool (*write_on)(struct transport *, bool on);
 	/* Delivers what was read before a pause. */
 	void (*resume)(struct transport *);
 	/* Delivers all that lies in the socket. NULL for streams. */
@@ -63,9 +65,10 @@ struct chan {
 	bool freed;     /* released when depth is 0 */
 	bool finishing;
 	bool held;
-	bool deaf;    /* it cannot be watched: it is about to be closed */
-	bool mute;    /* the peer takes no more bytes */
-	bool crowded; /* the queue has reached half its limit */
+	bool withheld; /* nothing is written */
+	bool deaf;     /* it cannot be watched: it is about to be closed */
+	bool mute;     /* the peer takes no more bytes */
+	bool crowded;  /* the queue has reached half its limit */
 	char invalid[IPC_REASON_MAX];
 };
 

@@ -263,7 +263,7 @@ stream_queue(struct transport *t, const struct iovec iov[2], size_t sent)
 			iov[i].iov_len - n) != 0)
 			return false;
 	}
-	return event_add(t->write, NULL) == 0;
+	return t->c->withheld || event_add(t->write, NULL) == 0;
 }
 
 static bool
@@ -294,6 +294,21 @@ stream_read_on(struct transport *t, bool on)
 	return true;
 }
 
+static bool
+stream_write_on(struct transport *t, bool on)
+{
+	if (!on) {
+		event_del(t->write);
+		return true;
+	}
+	if (stream_queued(t) == 0)
+		return true;
+	if (event_add(t->write, NULL) == -1)
+		return false;
+	stream_writable(t->c->fd, EV_WRITE, t);
+	return true;
+}
+
 const struct chan_transport chan_stream = {
 	.sock_type = SOCK_STREAM,
 	.open = stream_open,
@@ -301,5 +316,6 @@ const struct chan_transport chan_stream = {
 	.push = stream_push,
 	.queued = stream_queued,
 	.read_on = stream_read_on,
+	.write_on = stream_write_on,
 	.resume = stream_resume,
 };

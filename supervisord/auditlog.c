@@ -17,6 +17,7 @@
 #include "storage/audit.h"
 #include "storage/store.h"
 #include "supervisord/auditlog.h"
+#include "supervisord/client.h"
 #include "supervisord/sup.h"
 
 #define TEXT_BYTES   192
@@ -53,6 +54,15 @@ struct auditlog {
 struct told {
 	struct audit_entry entry;
 	char text[TEXT_BYTES];
+	struct watch *watch; /* whose answers wait for it; NULL: nobody's */
+};
+
+/* Who did it, and whether something waits until it is told. */
+struct actor {
+	struct sup *sup;
+	struct client *client; /* or NULL */
+	int64_t uid;           /* or AUDIT_SERVICE */
+	bool urgent;
 };
 
 static int
@@ -67,7 +77,11 @@ static void
 told_written(void *arg, int err)
 {
 	struct told *t = arg;
+	struct client *client = t->watch == NULL ? NULL : t->watch->client;
 
+	watch_free(&t->watch);
+	if (client != NULL)
+		client_hold(client, false);
 	if (err != STORE_OK)
 		log_err("audit: %s \"%s\" was not written: %s",
 		    audit_action_name(t->entry.action), t->text,
@@ -75,9 +89,22 @@ told_written(void *arg, int err)
 	free(t);
 }
 
+/* Its answers wait, as long as it is connected. */
 static void
-tell(struct sup *sup, int64_t actor, enum audit_action action,
-    const struct ulid *run, const char *text)
+told_await(struct told *t, struct client *client)
+{
+	static const struct ulid none;
+
+	t->watch = watch_new(WATCH_OTHER, client, NULL, &none, 0);
+	if (t->watch == NULL)
+		return;
+	t->watch->owner = &t->watch;
+	client_hold(client, true);
+}
+
+static void
+tell(const struct actor *by, enum audit_action action, const struct ulid *run,
+    const char *text)
 {
 	struct told *t = calloc(1, sizeof(*t));
 
@@ -88,12 +115,15 @@ tell(struct sup *sup, int64_t actor, enum audit_action action,
 	}
 	strlcpy(t->text, text, sizeof(t->text));
 	t->entry = (struct audit_entry){ .time_ms = clock_stamp_ms(),
-		.actor = actor,
+		.actor = by->uid,
 		.action = action,
 		.detail = t->text };
 	if (run != NULL)
 		t->entry.run = *run;
-	store_write_later(sup->store, told_write, t, told_written, t);
+	if (by->client != NULL)
+		told_await(t, by->client);
+	(by->urgent ? store_write : store_write_later)(
+	    by->sup->store, told_write, t, told_written, t);
 }
 
 void
@@ -106,7 +136,22 @@ auditlog_tell(struct sup *sup, int64_t actor, enum audit_action action,
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	tell(sup, actor, action, run, text);
+	tell(&(struct actor){ .sup = sup, .uid = actor }, action, run, text);
+}
+
+void
+auditlog_tell_client(struct client *client, enum audit_action action,
+    const struct ulid *run, const char *fmt, ...)
+{
+	const struct actor by = { client_sup(client), client,
+		(int64_t)client_uid(client), true };
+	char text[TEXT_BYTES];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	tell(&by, action, run, text);
 }
 
 /* What can happen often. */
@@ -123,12 +168,13 @@ kinds_flush(struct auditlog *a)
 			continue;
 		snprintf(text, sizeof(text), "%" PRIu64 " times more: %.128s",
 		    k->again, k->text);
-		tell(a->sup, k->actor, k->action, &k->run, text);
+		auditlog_tell(a->sup, k->actor, k->action, &k->run, "%s", text);
 	}
 	if (a->other > 0) {
 		snprintf(text, sizeof(text),
 		    "%" PRIu64 " times more: not told apart", a->other);
-		tell(a->sup, AUDIT_SERVICE, AUDIT_ACCESS_REFUSE, NULL, text);
+		auditlog_tell(a->sup, AUDIT_SERVICE, AUDIT_ACCESS_REFUSE, NULL,
+		    "%s", text);
 	}
 	a->n = 0;
 	a->other = 0;
@@ -170,20 +216,42 @@ kinds_count(struct auditlog *a, const struct kind *seen)
 	return true;
 }
 
+static void
+tell_often(const struct actor *by, enum audit_action action,
+    const struct ulid *run, const char *fmt, va_list ap)
+{
+	struct kind seen = { .actor = by->uid, .action = action };
+
+	if (run != NULL)
+		seen.run = *run;
+	vsnprintf(seen.text, sizeof(seen.text), fmt, ap);
+	if (kinds_count(by->sup->auditlog, &seen))
+		tell(by, action, run, seen.text);
+}
+
 void
 auditlog_tell_often(struct sup *sup, int64_t actor, enum audit_action action,
     const struct ulid *run, const char *fmt, ...)
 {
-	struct kind seen = { .actor = actor, .action = action };
+	const struct actor by = { sup, NULL, actor, true };
 	va_list ap;
 
-	if (run != NULL)
-		seen.run = *run;
 	va_start(ap, fmt);
-	vsnprintf(seen.text, sizeof(seen.text), fmt, ap);
+	tell_often(&by, action, run, fmt, ap);
 	va_end(ap);
-	if (kinds_count(sup->auditlog, &seen))
-		tell(sup, actor, action, run, seen.text);
+}
+
+void
+auditlog_tell_client_often(struct client *client, enum audit_action action,
+    const struct ulid *run, const char *fmt, ...)
+{
+	const struct actor by = { client_sup(client), client,
+		(int64_t)client_uid(client), true };
+	va_list ap;
+
+	va_start(ap, fmt);
+	tell_often(&by, action, run, fmt, ap);
+	va_end(ap);
 }
 
 /* As time passes. */

@@ -12,6 +12,7 @@
 #include "model/audit.h"
 
 struct auditlog;
+struct client;
 struct share;
 struct sup;
 
@@ -42,6 +43,17 @@ void auditlog_tell(struct sup *, int64_t actor, enum audit_action,
 void auditlog_tell_often(struct sup *, int64_t actor, enum audit_action,
     const struct ulid *run, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
+
+/*
+ * The same two for what a client asked: what is sent to it waits until the row
+ * is stored. Without memory, or a disk that takes it, the log has an error.
+ */
+void
+auditlog_tell_client(struct client *, enum audit_action, const struct ulid *run,
+    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void auditlog_tell_client_often(struct client *, enum audit_action,
+    const struct ulid *run, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* One user's request causes so many rows. */
 void auditlog_spend(struct share *, unsigned rows);

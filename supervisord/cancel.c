@@ -49,9 +49,8 @@ cancel_run(struct client *client, uint32_t seq, const struct ipc_params *p)
 	    !query_record(client, seq, &id, &rec))
 		return;
 	if (!client_may_see(client, rec.uid)) {
-		auditlog_tell_often(sup, (int64_t)client_uid(client),
-		    AUDIT_ACCESS_REFUSE, &id, "cancel of a run of uid %u",
-		    (unsigned)rec.uid);
+		auditlog_tell_client_often(client, AUDIT_ACCESS_REFUSE, &id,
+		    "cancel of a run of uid %u", (unsigned)rec.uid);
 		reply_error(client, seq, ERR_TRUST_LEVEL_NOT_ALLOWED, &id,
 		    "the run is another user's: only they, root and"
 		    " administrators may cancel it");

@@ -297,6 +297,14 @@ client_share(const struct client *c)
 }
 
 void
+client_hold(struct client *c, bool hold)
+{
+	c->held += hold ? 1 : -1u;
+	if (!c->doomed)
+		chan_hold_writing(c->chan, c->held > 0);
+}
+
+void
 client_count_waiting(struct client *c, bool more)
 {
 	if (more) {

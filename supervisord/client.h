@@ -57,6 +57,11 @@ bool client_may_read(const struct client *, uint32_t uid);
  */
 bool client_reads_first(struct client *, const struct ulid *artifact);
 struct share *client_share(const struct client *);
+/*
+ * Holds its answers until what was held is let go as often: what they tell of is
+ * not stored yet.
+ */
+void client_hold(struct client *, bool hold);
 /* One more, or one less, of its requests waits for an answer. */
 void client_count_waiting(struct client *, bool more);
 /*

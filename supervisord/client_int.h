@@ -49,6 +49,7 @@ struct client {
 	uint64_t turn_mark;   /* for turn.h */
 	struct ulid read[CLIENT_READS]; /* artifacts, as the audit log knows */
 	unsigned nread;
+	unsigned held; /* rows of the audit log that are not stored yet */
 	bool doomed;
 	char name[65];
 	char label[IPC_ID_MAX + 1]; /* "": none */

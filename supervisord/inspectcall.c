@@ -186,8 +186,8 @@ inspectcall_backup(
 		inspection_ask(client, seq, &ops);
 		return;
 	}
-	auditlog_tell_often(client_sup(client), (int64_t)uid,
-	    AUDIT_ACCESS_REFUSE, NULL, "%s", ops.name);
+	auditlog_tell_client_often(
+	    client, AUDIT_ACCESS_REFUSE, NULL, "%s", ops.name);
 	reply_error(client, seq, ERR_TRUST_LEVEL_NOT_ALLOWED, NULL,
 	    "only root and the user the service runs as may copy all of it");
 }

@@ -413,17 +413,16 @@ on_warning(struct intake *in, const struct ipc_params *p)
 	change_commit_later(c, intake_written, NULL);
 }
 
-/* Workers choose when: a run has so many rows. */
+/* Workers choose when: beyond so many rows of a run what is alike is counted. */
 static void
 on_secret(struct intake *in, const struct ipc_params *p)
 {
 	struct task *t = in->task;
 
-	if (t->fills >= FILLS_MAX)
-		return;
-	if (++t->fills == FILLS_MAX)
-		task_trace(t, "no more uses of secrets are told");
-	auditlog_tell(t->sup, (int64_t)t->rec.uid,
+	if (t->fills < FILLS_MAX && ++t->fills == FILLS_MAX)
+		task_trace(t, "further uses of secrets are counted");
+	(t->fills < FILLS_MAX ? auditlog_tell : auditlog_tell_often)(t->sup,
+	    (int64_t)t->rec.uid,
 	    ipc_bool(p, F_SUCCESS, false) ? AUDIT_SECRET_USE
 					  : AUDIT_SECRET_REFUSE,
 	    &t->rec.id, "%.64s, %.200s", ipc_str(p, F_NAME),

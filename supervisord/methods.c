@@ -33,8 +33,8 @@ refuse_share(struct client *c, uint32_t seq)
 {
 	char why[160];
 
-	auditlog_tell_often(client_sup(c), (int64_t)c->uid, AUDIT_ACCESS_REFUSE,
-	    NULL, "too many connections");
+	auditlog_tell_client_often(
+	    c, AUDIT_ACCESS_REFUSE, NULL, "too many connections");
 	snprintf(why, sizeof(why),
 	    "uid %u has all connections a user may have at once (the setting"
 	    " maxClientsPerUid): %zu with this one",
@@ -191,8 +191,7 @@ methods_refuse(struct client *c, const struct ipc_msg *msg, const char *reason)
 	    id_parse("run_", ipc_str(&msg->params, F_RUN_ID), &id);
 
 	if (code == ERR_NOT_PERMITTED)
-		auditlog_tell_often(client_sup(c), (int64_t)c->uid,
-		    AUDIT_ACCESS_REFUSE, NULL, "%s",
+		auditlog_tell_client_often(c, AUDIT_ACCESS_REFUSE, NULL, "%s",
 		    msg_row(msg->params.msg)->name);
 	reply_error(c, msg->seq, code, named ? &id : NULL, reason);
 }

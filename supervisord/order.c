@@ -79,8 +79,8 @@ order_done(void *arg, int err)
 static void
 order_refuse(struct client *client, uint32_t seq, const char *name)
 {
-	auditlog_tell_often(client_sup(client), (int64_t)client_uid(client),
-	    AUDIT_ACCESS_REFUSE, NULL, "%s", name);
+	auditlog_tell_client_often(
+	    client, AUDIT_ACCESS_REFUSE, NULL, "%s", name);
 	reply_error(client, seq, ERR_TRUST_LEVEL_NOT_ALLOWED, NULL,
 	    "only root, the user the service runs as and who asks on"
 	    " admin.sock may do this");

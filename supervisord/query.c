@@ -41,8 +41,7 @@ find_record(struct client *client, struct store_txn *txn, const struct ulid *id,
 	    (err == STORE_OK && run_record_expired(ret_rec, clock_stamp_ms())))
 		return ERR_RUN_NOT_FOUND;
 	if (err == STORE_OK && !client_may_read(client, ret_rec->uid)) {
-		auditlog_tell_often(client_sup(client),
-		    (int64_t)client_uid(client), AUDIT_ACCESS_REFUSE, id,
+		auditlog_tell_client_often(client, AUDIT_ACCESS_REFUSE, id,
 		    "run of uid %u", (unsigned)ret_rec->uid);
 		return ERR_RUN_NOT_FOUND;
 	}
@@ -227,7 +226,7 @@ query_whose(struct client *client, const struct ipc_params *p, bool shared,
 	*ret_uid = (uint32_t)uid;
 	if (all || uid == own)
 		return true;
-	auditlog_tell_often(client_sup(client), own, AUDIT_ACCESS_REFUSE, NULL,
+	auditlog_tell_client_often(client, AUDIT_ACCESS_REFUSE, NULL,
 	    "list of uid %u", (unsigned)*ret_uid);
 	return refuse(r, ERR_INVALID_PARAMETER,
 	    "uid: what is another user's is root's and administrators' to see");

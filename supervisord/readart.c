@@ -139,8 +139,7 @@ chunk_find(struct client *client, struct store_txn *txn, const struct ulid *id,
 	int err = artifact_get_live(txn, id, clock_stamp_ms(), &c->row);
 
 	if (err == STORE_OK && !client_may_read(client, c->row.uid)) {
-		auditlog_tell_often(client_sup(client),
-		    (int64_t)client_uid(client), AUDIT_ACCESS_REFUSE,
+		auditlog_tell_client_often(client, AUDIT_ACCESS_REFUSE,
 		    &c->row.run, "artifact of uid %u", (unsigned)c->row.uid);
 		err = STORE_NOT_FOUND;
 	}
@@ -195,9 +194,8 @@ chunk_tell(struct client *client, const struct chunk *c)
 		return;
 	id_format("art_", &c->row.id, name);
 	auditlog_spend(client_share(client), 1);
-	auditlog_tell(client_sup(client), (int64_t)client_uid(client),
-	    AUDIT_ARTIFACT_READ, &c->row.run, "%s, %s", name,
-	    artifact_kind_name(c->row.kind));
+	auditlog_tell_client(client, AUDIT_ARTIFACT_READ, &c->row.run, "%s, %s",
+	    name, artifact_kind_name(c->row.kind));
 }
 
 /* Must its file be checked before a byte of it is answered? */

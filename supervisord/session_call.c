@@ -277,9 +277,8 @@ closing_find(struct client *client, const struct ulid *id)
 		return false;
 	if (err == STORE_OK &&
 	    (!client_may_see(client, rec.uid) || !may_use(client, &rec))) {
-		auditlog_tell_often(sup, (int64_t)client_uid(client),
-		    AUDIT_ACCESS_REFUSE, NULL, "session of uid %u",
-		    (unsigned)rec.uid);
+		auditlog_tell_client_often(client, AUDIT_ACCESS_REFUSE, NULL,
+		    "session of uid %u", (unsigned)rec.uid);
 		return false;
 	}
 	if (err == STORE_OK)

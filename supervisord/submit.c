@@ -342,19 +342,11 @@ answer(struct submission *s, const struct ulid *run, bool known)
 	submit_answer(s->sup, w, known ? NULL : &s->rec, s->no_wait);
 }
 
-/* What a client sent is not in it, but for the id of a template that exists. */
-static void
-submit_audit_refusal(const struct submission *s, uid_t uid, enum err_code code)
-{
-	auditlog_tell_often(s->sup, (int64_t)uid, AUDIT_RUN_REFUSE, NULL,
-	    "%s%s%s", err_name(code), s->template == NULL ? "" : ", ",
-	    s->template == NULL ? "" : s->template->id);
-}
-
 static void
 submit_reject(struct submission *s, enum err_code code, const char *message)
 {
-	submit_audit_refusal(s, s->rec.uid, code);
+	submit_tell_refusal(s->sup, s->watch == NULL ? NULL : s->watch->client,
+	    s->rec.uid, code, s->template);
 	if (s->watch == NULL)
 		return;
 	reply_error(s->watch->client, s->watch->seq, code, NULL, message);
@@ -476,7 +468,8 @@ submit_run(struct client *client, uint32_t seq, const struct ipc_params *p)
 	    !check_options(s, p) || !check_priority(s, client) ||
 	    !check_inputs(s, p) || !make_record(s, client_uid(client)) ||
 	    !seal_inputs(s)) {
-		submit_audit_refusal(s, client_uid(client), s->refusal.code);
+		submit_tell_refusal(s->sup, client, client_uid(client),
+		    s->refusal.code, s->template);
 		reply_error(
 		    client, seq, s->refusal.code, NULL, s->refusal.message);
 		submission_free(&s);

@@ -3,8 +3,12 @@
  * submitted has ended or was waited for long enough. Only what is committed is
  * answered.
  */
+#include <stdio.h>
+
+#include "supervisord/auditlog.h"
 #include "supervisord/client.h"
 #include "supervisord/query.h"
+#include "supervisord/registry.h"
 #include "supervisord/submit_answer.h"
 #include "supervisord/sup.h"
 #include "supervisord/task.h"
@@ -89,4 +93,20 @@ submit_end(struct task *task)
 	TAILQ_FOREACH_SAFE(w, &task->watches, by_task, next)
 		if (w->kind == WATCH_SYNC)
 			answer_now(w, false);
+}
+
+void
+submit_tell_refusal(struct sup *sup, struct client *client, uid_t uid,
+    enum err_code code, const struct template *t)
+{
+	char text[160];
+
+	snprintf(text, sizeof(text), "%s%s%s", err_name(code),
+	    t == NULL ? "" : ", ", t == NULL ? "" : t->id);
+	if (client != NULL)
+		auditlog_tell_client_often(
+		    client, AUDIT_RUN_REFUSE, NULL, "%s", text);
+	else
+		auditlog_tell_often(
+		    sup, (int64_t)uid, AUDIT_RUN_REFUSE, NULL, "%s", text);
 }

@@ -5,11 +5,15 @@
 #define SUPERVISORD_SUBMIT_ANSWER_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
+#include "model/errors.h"
 #include "storage/run.h"
 
+struct client;
 struct sup;
 struct task;
+struct template;
 struct watch;
 
 /*
@@ -21,5 +25,11 @@ void submit_answer(
     struct sup *, struct watch *, const struct run_record *rec, bool no_wait);
 /* The run is terminal: answers those that waited for it. */
 void submit_end(struct task *);
+/*
+ * The audit log gets what was refused, before client is told; NULL: it is gone.
+ * What it sent is not in it, but for the id of a template that exists.
+ */
+void submit_tell_refusal(struct sup *, struct client *, uid_t, enum err_code,
+    const struct template *);
 
 #endif

@@ -264,6 +264,7 @@ task_on_ready(void *ctx)
 	}
 	if (!again)
 		task_event_acting(t, c);
+	worker_tell_secrets(t->sup, &t->rec);
 	change_commit(c, task_acting_written, NULL);
 }
 

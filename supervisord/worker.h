@@ -70,6 +70,11 @@ void worker_free(struct worker **);
 /* Queues one message; false when the worker cannot be reached any more. */
 bool worker_send(struct worker *, const struct ipc_params *);
 /*
+ * The audit log has which stored secrets the run will get, with the next commit:
+ * to be called before what that commit permits.
+ */
+void worker_tell_secrets(struct sup *, const struct run_record *);
+/*
  * After run.begin, which announced them: has the secrets of the run given,
  * those its caller sent and the stored ones of these names, a NUL behind each.
  * One that cannot be had ends the run.

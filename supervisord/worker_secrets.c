@@ -10,8 +10,25 @@
 #include "common/log.h"
 #include "supervisord/auditlog.h"
 #include "supervisord/link.h"
+#include "supervisord/secrets.h"
 #include "supervisord/sup.h"
 #include "supervisord/worker_int.h"
+
+void
+worker_tell_secrets(struct sup *sup, const struct run_record *rec)
+{
+	const char *name;
+	struct buf names;
+
+	buf_init(&names, LIMIT_INPUT_BYTES);
+	(void)secrets_names(sup, rec, &names);
+	for (size_t at = 0; at < names.len; at += strlen(name) + 1) {
+		name = (const char *)names.data + at;
+		auditlog_tell(sup, (int64_t)rec->uid, AUDIT_SECRET_USE,
+		    &rec->id, "%s", name);
+	}
+	buf_clear(&names);
+}
 
 void
 worker_give_secrets(
@@ -23,8 +40,6 @@ worker_give_secrets(
 	for (size_t at = 0; at < names->len; at += strlen(name) + 1) {
 		name = (const char *)names->data + at;
 		link_secret_ref(w->sup->link, &rec->id, rec->uid, name);
-		auditlog_tell(w->sup, (int64_t)rec->uid, AUDIT_SECRET_USE,
-		    &rec->id, "%s", name);
 	}
 	link_secret_give(w->sup->link, w->cell_id, &rec->id);
 }

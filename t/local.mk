@@ -76,6 +76,7 @@ SYSTEM_TESTS = \
 	t/regress/0142-elements-in-short.t \
 	t/regress/0143-pdf-is-a-resource.t \
 	t/regress/0144-images-given-once.t \
+	t/regress/0112-told-before-answered.t \
 	t/scenario/adopt.t \
 	t/scenario/audit.t \
 	t/scenario/badinput.t \
