@@ -156,113 +156,20 @@ session_call_list(
 	buf_clear(&b);
 }
 
-/* session.close */
+/* What is asked about one session, until it is answered. */
 
-struct closing {
+struct asking {
 	struct sup *sup;
 	struct watch *watch; /* who asked; NULL when they went away */
 	struct ulid id;
 	char name[ID_CHARS + 1];
 	uid_t uid;
-	bool force;
+	bool flag; /* of a close: force; else: shared */
 };
-
-static void
-closing_free(struct closing *c)
-{
-	if (c->watch != NULL)
-		c->watch->owner = NULL;
-	watch_free(&c->watch);
-	free(c);
-}
-
-static void
-closing_fail(struct closing *c, enum err_code code, const char *message)
-{
-	if (c->watch != NULL)
-		reply_error(
-		    c->watch->client, c->watch->seq, code, NULL, message);
-	closing_free(c);
-}
-
-/* Nothing of it is left. */
-static void
-closing_done(void *arg)
-{
-	struct closing *c = arg;
-	struct json_writer w;
-	struct buf b;
-
-	if (c->watch != NULL) {
-		buf_init(&b, 1024);
-		json_writer_init(&w, &b);
-		json_write_begin_object(&w);
-		json_put_str(&w, "sessionId", c->name);
-		json_put_bool(&w, "success", true);
-		json_write_end_object(&w);
-		reply_json(c->watch->client, c->watch->seq, &w, &b);
-	}
-	closing_free(c);
-}
-
-static int
-closing_write(struct store_txn *txn, void *arg)
-{
-	const struct closing *c = arg;
-	struct audit_entry e = { .time_ms = clock_stamp_ms(),
-		.actor = (int64_t)c->uid,
-		.action = AUDIT_SESSION_CLOSE,
-		.detail = c->name };
-	int err = session_delete_idle(txn, &c->id);
-
-	return err == STORE_OK ? audit_append(txn, &e) : err;
-}
-
-static void closing_empty(void *arg);
-
-static void
-closing_written(void *arg, int err)
-{
-	struct closing *c = arg;
-	struct session_view view;
-
-	CRASH_POINT(close_written);
-	if (err == STORE_OK) {
-		log_info("%s: closed by uid %u", c->name, (unsigned)c->uid);
-		session_end(c->sup, &c->id, closing_done, c);
-		return;
-	}
-	if (err == STORE_CLOSED) {
-		closing_free(c);
-		return;
-	}
-	session_look(c->sup, &c->id, &view);
-	/* One was submitted meanwhile. */
-	if (err == STORE_EXISTS && c->force && (view.busy || view.waiting > 0))
-		session_empty(
-		    c->sup, &c->id, (int64_t)c->uid, closing_empty, c);
-	else if (err == STORE_EXISTS)
-		closing_fail(c, ERR_SESSION_IN_USE,
-		    "a run uses the session or waits for it; force cancels"
-		    " such runs");
-	else if (err == STORE_NOT_FOUND)
-		closing_fail(c, ERR_SESSION_NOT_FOUND,
-		    "there is no such session any more");
-	else
-		closing_fail(c, reply_store_code(err), store_strerror(err));
-}
-
-static void
-closing_empty(void *arg)
-{
-	struct closing *c = arg;
-
-	store_write(c->sup->store, closing_write, c, closing_written, c);
-}
 
 /* What a client may not see does not exist for it. */
 static bool
-closing_find(struct client *client, const struct ulid *id)
+session_find(struct client *client, const struct ulid *id)
 {
 	struct sup *sup = client_sup(client);
 	struct session_record rec;
@@ -287,129 +194,204 @@ closing_find(struct client *client, const struct ulid *id)
 	return err != STORE_NOT_FOUND && client_may_command(client);
 }
 
-void
-session_call_close(
-    struct client *client, uint32_t seq, const struct ipc_params *p)
+/* Who asks for what is not there, or when there is no memory, was told so. */
+static struct asking *
+asking_new(struct client *client, uint32_t seq, const struct ipc_params *p)
 {
 	static const struct ulid no_run;
-	struct closing *c;
+	struct asking *a;
 	struct ulid id;
 
 	if (!id_parse("sess_", ipc_str(p, F_SESSION_ID), &id) ||
-	    !closing_find(client, &id)) {
+	    !session_find(client, &id)) {
 		reply_error(
 		    client, seq, ERR_SESSION_NOT_FOUND, NULL, SESSION_NONE);
-		return;
+		return NULL;
 	}
-	c = calloc(1, sizeof(*c));
-	if (c != NULL)
-		c->watch = watch_new(WATCH_OTHER, client, NULL, &no_run, seq);
-	if (c == NULL || c->watch == NULL) {
-		free(c);
+	a = calloc(1, sizeof(*a));
+	if (a != NULL)
+		a->watch = watch_new(WATCH_OTHER, client, NULL, &no_run, seq);
+	if (a == NULL || a->watch == NULL) {
+		free(a);
 		reply_error(client, seq, ERR_INTERNAL, NULL, "no memory");
-		return;
+		return NULL;
 	}
-	c->watch->owner = &c->watch;
-	c->sup = client_sup(client);
-	c->id = id;
-	id_format("sess_", &id, c->name);
-	c->uid = client_uid(client);
-	c->force = ipc_bool(p, F_FORCE, false);
-	if (c->force)
-		session_empty(c->sup, &id, (int64_t)c->uid, closing_empty, c);
-	else
-		closing_empty(c);
-}
-
-/* session.share */
-
-struct sharing {
-	struct sup *sup;
-	struct watch *watch; /* who asked; NULL when they went away */
-	struct ulid id;
-	char name[ID_CHARS + 1];
-	uid_t uid;
-	bool shared;
-};
-
-static int
-sharing_write(struct store_txn *txn, void *arg)
-{
-	const struct sharing *s = arg;
-	char detail[ID_CHARS + 16];
-	struct audit_entry e = { .time_ms = clock_stamp_ms(),
-		.actor = (int64_t)s->uid,
-		.action = AUDIT_SESSION_SHARE,
-		.detail = detail };
-	int err = session_share(txn, &s->id, s->shared);
-
-	snprintf(detail, sizeof(detail), "%s, %s", s->name,
-	    s->shared ? "shared" : "not shared");
-	return err == STORE_OK ? audit_append(txn, &e) : err;
+	a->watch->owner = &a->watch;
+	a->sup = client_sup(client);
+	a->id = id;
+	id_format("sess_", &id, a->name);
+	a->uid = client_uid(client);
+	return a;
 }
 
 static void
-sharing_answer(const struct sharing *s)
+asking_free(struct asking *a)
+{
+	if (a->watch != NULL)
+		a->watch->owner = NULL;
+	watch_free(&a->watch);
+	free(a);
+}
+
+static void
+asking_fail(struct asking *a, enum err_code code, const char *message)
+{
+	if (a->watch != NULL)
+		reply_error(
+		    a->watch->client, a->watch->seq, code, NULL, message);
+	asking_free(a);
+}
+
+static void
+asking_fail_store(struct asking *a, int err)
+{
+	if (err == STORE_CLOSED)
+		asking_free(a);
+	else if (err == STORE_NOT_FOUND)
+		asking_fail(a, ERR_SESSION_NOT_FOUND, SESSION_NONE);
+	else
+		asking_fail(a, reply_store_code(err), store_strerror(err));
+}
+
+/* With its flag under that name, unless it is NULL. */
+static void
+asking_succeed(struct asking *a, const char *flag)
 {
 	struct json_writer w;
 	struct buf b;
 
-	buf_init(&b, 1024);
-	json_writer_init(&w, &b);
-	json_write_begin_object(&w);
-	json_put_str(&w, "sessionId", s->name);
-	json_put_bool(&w, "success", true);
-	json_put_bool(&w, "shared", s->shared);
-	json_write_end_object(&w);
-	reply_json(s->watch->client, s->watch->seq, &w, &b);
+	if (a->watch != NULL) {
+		buf_init(&b, 1024);
+		json_writer_init(&w, &b);
+		json_write_begin_object(&w);
+		json_put_str(&w, "sessionId", a->name);
+		json_put_bool(&w, "success", true);
+		if (flag != NULL)
+			json_put_bool(&w, flag, a->flag);
+		json_write_end_object(&w);
+		reply_json(a->watch->client, a->watch->seq, &w, &b);
+	}
+	asking_free(a);
+}
+
+static int
+asking_audit(const struct asking *a, struct store_txn *txn,
+    enum audit_action action, const char *detail)
+{
+	struct audit_entry e = { .time_ms = clock_stamp_ms(),
+		.actor = (int64_t)a->uid,
+		.action = action,
+		.detail = detail };
+
+	return audit_append(txn, &e);
+}
+
+/* session.close */
+
+/* Nothing of it is left. */
+static void
+closing_done(void *arg)
+{
+	asking_succeed(arg, NULL);
+}
+
+static int
+closing_write(struct store_txn *txn, void *arg)
+{
+	const struct asking *a = arg;
+	int err = session_delete_idle(txn, &a->id);
+
+	return err == STORE_OK
+	    ? asking_audit(a, txn, AUDIT_SESSION_CLOSE, a->name)
+	    : err;
+}
+
+static void closing_empty(void *arg);
+
+static void
+closing_written(void *arg, int err)
+{
+	struct asking *a = arg;
+	struct session_view view;
+
+	CRASH_POINT(close_written);
+	if (err == STORE_OK) {
+		log_info("%s: closed by uid %u", a->name, (unsigned)a->uid);
+		session_end(a->sup, &a->id, closing_done, a);
+		return;
+	}
+	if (err != STORE_EXISTS) {
+		asking_fail_store(a, err);
+		return;
+	}
+	session_look(a->sup, &a->id, &view);
+	/* One was submitted meanwhile. */
+	if (a->flag && (view.busy || view.waiting > 0))
+		session_empty(
+		    a->sup, &a->id, (int64_t)a->uid, closing_empty, a);
+	else
+		asking_fail(a, ERR_SESSION_IN_USE,
+		    "a run uses the session or waits for it; force cancels"
+		    " such runs");
+}
+
+static void
+closing_empty(void *arg)
+{
+	struct asking *a = arg;
+
+	store_write(a->sup->store, closing_write, a, closing_written, a);
+}
+
+void
+session_call_close(
+    struct client *client, uint32_t seq, const struct ipc_params *p)
+{
+	struct asking *a = asking_new(client, seq, p);
+
+	if (a == NULL)
+		return;
+	a->flag = ipc_bool(p, F_FORCE, false);
+	if (a->flag)
+		session_empty(
+		    a->sup, &a->id, (int64_t)a->uid, closing_empty, a);
+	else
+		closing_empty(a);
+}
+
+/* session.share */
+
+static int
+sharing_write(struct store_txn *txn, void *arg)
+{
+	const struct asking *a = arg;
+	char detail[ID_CHARS + 16];
+	int err = session_share(txn, &a->id, a->flag);
+
+	snprintf(detail, sizeof(detail), "%s, %s", a->name,
+	    a->flag ? "shared" : "not shared");
+	return err == STORE_OK
+	    ? asking_audit(a, txn, AUDIT_SESSION_SHARE, detail)
+	    : err;
 }
 
 static void
 sharing_written(void *arg, int err)
 {
-	struct sharing *s = arg;
-
-	if (s->watch != NULL && err == STORE_OK)
-		sharing_answer(s);
-	else if (s->watch != NULL && err == STORE_NOT_FOUND)
-		reply_error(s->watch->client, s->watch->seq,
-		    ERR_SESSION_NOT_FOUND, NULL, SESSION_NONE);
-	else if (s->watch != NULL && err != STORE_CLOSED)
-		reply_error(s->watch->client, s->watch->seq,
-		    reply_store_code(err), NULL, store_strerror(err));
-	if (s->watch != NULL)
-		s->watch->owner = NULL;
-	watch_free(&s->watch);
-	free(s);
+	if (err == STORE_OK)
+		asking_succeed(arg, "shared");
+	else
+		asking_fail_store(arg, err);
 }
 
 void
 session_call_share(
     struct client *client, uint32_t seq, const struct ipc_params *p)
 {
-	static const struct ulid no_run;
-	struct sharing *s;
-	struct ulid id;
+	struct asking *a = asking_new(client, seq, p);
 
-	if (!id_parse("sess_", ipc_str(p, F_SESSION_ID), &id) ||
-	    !closing_find(client, &id)) {
-		reply_error(
-		    client, seq, ERR_SESSION_NOT_FOUND, NULL, SESSION_NONE);
+	if (a == NULL)
 		return;
-	}
-	s = calloc(1, sizeof(*s));
-	if (s != NULL)
-		s->watch = watch_new(WATCH_OTHER, client, NULL, &no_run, seq);
-	if (s == NULL || s->watch == NULL) {
-		free(s);
-		reply_error(client, seq, ERR_INTERNAL, NULL, "no memory");
-		return;
-	}
-	s->watch->owner = &s->watch;
-	s->sup = client_sup(client);
-	s->id = id;
-	id_format("sess_", &id, s->name);
-	s->uid = client_uid(client);
-	s->shared = ipc_bool(p, F_SHARED, true);
-	store_write(s->sup->store, sharing_write, s, sharing_written, s);
+	a->flag = ipc_bool(p, F_SHARED, true);
+	store_write(a->sup->store, sharing_write, a, sharing_written, a);
 }
