@@ -340,42 +340,30 @@ count_failed(uint32_t index, const struct journal_row *row, int err, void *arg)
 	return true;
 }
 
+/*
+ * What there is of it beside its record: the size of its inputs, since those of
+ * a run from before count as they did, and what earlier attempts left.
+ */
 static void
 task_load(struct task *t)
 {
 	struct store *store = t->sup->store;
+	const struct ulid *id = &t->rec.id;
 	struct store_txn *txn;
 	const uint8_t *bytes;
 	size_t len;
 
 	if (store_read_begin(store, &txn) != STORE_OK)
 		return;
-	if (run_doc_get(txn, &t->rec.id, RUN_DOC_STEPS, &bytes, &len) ==
-	    STORE_OK)
+	if (run_doc_get(txn, id, RUN_DOC_INPUTS, &bytes, &len) == STORE_OK)
+		task_hold(t, SHARE_INPUT_BYTES, len);
+	if (run_doc_get(txn, id, RUN_DOC_STEPS, &bytes, &len) == STORE_OK)
 		steps_read(&t->steps, bytes, len, clock_mono_ms());
 	if (t->rec.status == RUN_QUEUED)
 		steps_drop_open(&t->steps);
-	if (run_doc_get(txn, &t->rec.id, RUN_DOC_WARNINGS, &bytes, &len) ==
-	    STORE_OK)
+	if (run_doc_get(txn, id, RUN_DOC_WARNINGS, &bytes, &len) == STORE_OK)
 		lines_read(&t->warnings, bytes, len);
-	journal_list(txn, &t->rec.id, count_failed, t);
-	store_read_end(store);
-}
-
-/* The inputs of a run from before count as they did. */
-static void
-task_load_size(struct task *t)
-{
-	struct store *store = t->sup->store;
-	struct store_txn *txn;
-	const uint8_t *bytes;
-	size_t len;
-
-	if (store_read_begin(store, &txn) != STORE_OK)
-		return;
-	if (run_doc_get(txn, &t->rec.id, RUN_DOC_INPUTS, &bytes, &len) ==
-	    STORE_OK)
-		task_hold(t, SHARE_INPUT_BYTES, len);
+	journal_list(txn, id, count_failed, t);
 	store_read_end(store);
 }
 
@@ -435,9 +423,7 @@ task_new(struct sup *sup, const struct run_record *rec)
 
 	if (t == NULL)
 		return NULL;
-	task_load_size(t);
-	if (rec->attempt > 1 || rec->status != RUN_QUEUED)
-		task_load(t);
+	task_load(t);
 	task_enter(t);
 	return t;
 }
