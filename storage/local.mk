@@ -5,6 +5,8 @@ storage_libstorage_a_SOURCES = \
 	storage/artifact.c \
 	storage/artifact.h \
 	storage/artifact_file.c \
+	storage/artifact_held.c \
+	storage/artifact_held.h \
 	storage/artifact_sums.c \
 	storage/artifact_sums.h \
 	storage/audit.c \

@@ -123,6 +123,7 @@ struct store {
 	struct key trim_next; /* where trim.c looks next */
 	uint32_t trim_uid;    /* whose artifacts it looks for */
 	unsigned trim_passes; /* that ended without any effect */
+	size_t trim_skip;     /* who hold more and have nothing that may go */
 	struct store_stats stats;
 };
 

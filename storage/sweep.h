@@ -32,7 +32,8 @@ enum store_err store_sweep(struct store *, int64_t now_ms, int64_t tombstone_ms,
  * that would be next, until all together hold at most budget bytes (at most
  * INT64_MAX). They are of the user whose artifacts hold the most, so that no
  * user loses any to another who has more. Those of runs that have not ended
- * stay. result.more: call again.
+ * stay; when the one who holds the most has no others, it is the next one's
+ * turn. result.more: call again.
  */
 enum store_err store_trim(struct store *, int64_t now_ms, int64_t tombstone_ms,
     uint64_t budget, unsigned max, sweep_done_fn *done, void *arg);

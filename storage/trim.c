@@ -1,23 +1,19 @@
 /*
- * The artifacts' share of the disk: how much they hold, and letting them expire
- * before their time when that is too much. Runs in supervisord.
+ * Lets artifacts expire before their time when they hold too much of the disk.
+ * Runs in supervisord.
  */
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/buf.h"
 #include "common/panic.h"
 #include "storage/artifact.h"
+#include "storage/artifact_held.h"
 #include "storage/store_impl.h"
 #include "storage/sweep.h"
 
 #define BATCH_MAX   10000u
 #define LOOKS       20 /* entries looked at for each that may go */
-#define TOTAL_NAME  "artifact_bytes"
-#define OWNER_NAME  TOTAL_NAME "_" /* and the uid */
-#define NAME_BYTES  32
 #define STAMP_BYTES 8
 #define PASSES      2 /* the first may have begun in the middle */
 
@@ -34,217 +30,80 @@ struct trim {
 	struct key next;  /* where the next batch goes on */
 	uint32_t uid;     /* whose are to go */
 	unsigned passes;
+	size_t skip, left; /* owners that have nothing, and may have */
 	struct sweep_result result;
 };
 
-/* Counted row by row; what cannot be read holds nothing. uid -1: all. */
 static int
-count_all(struct store_txn *txn, int64_t uid, int64_t *ret_bytes)
+by_bytes(const void *a, const void *b)
 {
-	struct artifact_row row;
-	struct txn_walk w;
-	struct key all;
-	struct ulid id;
-	int64_t n = 0;
+	const struct owner *x = a, *y = b;
 
-	key_init(&all);
-	walk_up(&w, txn, TABLE_ARTIFACTS, &all, NULL);
-	while (walk_next(&w)) {
-		if (w.entry.key_len != ULID_BYTES)
-			continue;
-		memcpy(&id, w.entry.key, sizeof(id));
-		if (artifact_get(txn, &id, &row) == STORE_OK &&
-		    row.state != ARTIFACT_TOMBSTONE &&
-		    (uid == -1 || row.uid == (uint32_t)uid))
-			n += (int64_t)row.size;
-	}
-	walk_end(&w);
-	*ret_bytes = n;
-	return txn->err;
-}
-
-static const char *
-total_name(int64_t uid, char room[NAME_BYTES])
-{
-	if (uid == -1)
-		return TOTAL_NAME;
-	snprintf(room, NAME_BYTES, OWNER_NAME "%" PRId64, uid);
-	return room;
-}
-
-/* uid -1: of all. */
-static int
-total_get(struct store_txn *txn, int64_t uid, int64_t *ret_bytes)
-{
-	char room[NAME_BYTES];
-	int rc = meta_get(txn, total_name(uid, room), ret_bytes);
-
-	if (rc == STORE_NOT_FOUND || rc == STORE_CORRUPT || rc == STORE_NEWER)
-		rc = count_all(txn, uid, ret_bytes);
-	return rc;
-}
-
-static int
-total_add(struct store_txn *txn, int64_t uid, int64_t bytes)
-{
-	char room[NAME_BYTES];
-	int64_t n = 0;
-	int rc = total_get(txn, uid, &n);
-
-	if (rc != STORE_OK)
-		return rc;
-	n += bytes;
-	return meta_put(txn, total_name(uid, room), n > 0 ? n : 0);
-}
-
-int
-artifact_total(struct store_txn *txn, uint64_t *ret_bytes)
-{
-	int64_t n = 0;
-	int rc = total_get(txn, -1, &n);
-
-	if (rc == STORE_OK)
-		*ret_bytes = n > 0 ? (uint64_t)n : 0;
-	return rc;
-}
-
-int
-artifact_total_of(struct store_txn *txn, uint32_t uid, uint64_t *ret_bytes)
-{
-	int64_t n = 0;
-	int rc = total_get(txn, uid, &n);
-
-	if (rc == STORE_OK)
-		*ret_bytes = n > 0 ? (uint64_t)n : 0;
-	return rc;
-}
-
-int
-artifact_total_add(struct store_txn *txn, uint32_t uid, int64_t bytes)
-{
-	int rc = total_add(txn, uid, bytes);
-
-	return rc == STORE_OK ? total_add(txn, -1, bytes) : rc;
-}
-
-/* Who holds how much. */
-struct owners {
-	uint32_t uid; /* who holds the most */
-	int64_t most, second, sum, count;
-};
-
-static void
-owners_see(struct owners *o, uint32_t uid, int64_t bytes)
-{
-	o->sum += bytes;
-	o->count += bytes > 0;
-	if (bytes > o->most) {
-		o->second = o->most;
-		o->most = bytes;
-		o->uid = uid;
-	} else if (bytes > o->second) {
-		o->second = bytes;
-	}
-}
-
-static int
-owners_read(struct store_txn *txn, struct owners *ret)
-{
-	const size_t head = strlen(OWNER_NAME);
-	char name[NAME_BYTES];
-	struct txn_walk w;
-	struct key prefix;
-	int64_t bytes;
-
-	memset(ret, 0, sizeof(*ret));
-	key_init(&prefix);
-	key_add(&prefix, OWNER_NAME, head);
-	walk_up(&w, txn, TABLE_META, &prefix, NULL);
-	while (walk_next(&w)) {
-		if (w.entry.key_len >= sizeof(name))
-			continue;
-		memcpy(name, w.entry.key, w.entry.key_len);
-		name[w.entry.key_len] = '\0';
-		if (meta_get(txn, name, &bytes) == STORE_OK)
-			owners_see(ret,
-			    (uint32_t)strtoul(name + head, NULL, 10), bytes);
-	}
-	walk_end(&w);
-	return txn->err;
-}
-
-/* Stores from before have no number for each, or one may be wrong. */
-static int
-owners_count(struct store_txn *txn, struct owners *ret)
-{
-	struct artifact_row row;
-	char room[NAME_BYTES];
-	struct txn_walk w;
-	struct key all;
-	struct ulid id;
-	struct buf uids; /* uint32_t each */
-	int64_t bytes;
-	uint32_t uid;
-	int rc = STORE_OK;
-
-	key_init(&all);
-	buf_init(&uids, SIZE_MAX);
-	walk_up(&w, txn, TABLE_ARTIFACTS, &all, NULL);
-	while (walk_next(&w)) {
-		size_t at = 0;
-
-		if (w.entry.key_len != ULID_BYTES)
-			continue;
-		memcpy(&id, w.entry.key, sizeof(id));
-		if (artifact_get(txn, &id, &row) != STORE_OK)
-			continue;
-		while (at < uids.len &&
-		    memcmp(uids.data + at, &row.uid, sizeof(uid)) != 0)
-			at += sizeof(uid);
-		if (at == uids.len)
-			buf_add(&uids, &row.uid, sizeof(row.uid));
-	}
-	walk_end(&w);
-	if (uids.failed)
-		rc = STORE_NO_MEMORY;
-	for (size_t at = 0; rc == STORE_OK && at < uids.len;
-	     at += sizeof(uid)) {
-		memcpy(&uid, uids.data + at, sizeof(uid));
-		if ((rc = count_all(txn, uid, &bytes)) == STORE_OK)
-			rc = meta_put(txn, total_name(uid, room), bytes);
-	}
-	buf_clear(&uids);
-	return rc == STORE_OK ? owners_read(txn, ret) : rc;
+	if (x->bytes != y->bytes)
+		return x->bytes < y->bytes ? 1 : -1;
+	return x->uid < y->uid ? -1 : x->uid > y->uid;
 }
 
 /*
- * Who is to lose artifacts, and how much: down to what the next one has, and a
- * share of what all have to lose then.
+ * Down to what the next one has, and a share of what all have to lose then.
+ * Those before this one have nothing that may go.
  */
-static int
-trim_owner(
-    struct trim *t, struct store_txn *txn, int64_t total, int64_t *ret_excess)
+static int64_t
+owner_excess(const struct owner *o, size_t left, int64_t excess)
 {
-	int64_t excess = total - (int64_t)t->budget;
-	struct store *s = txn->store;
-	struct owners o;
-	int rc = owners_read(txn, &o);
+	int64_t next = left > 1 ? o[1].bytes : 0, beyond;
 
-	if (rc == STORE_OK && excess > 0 && o.sum != total)
-		rc = owners_count(txn, &o);
-	if (rc != STORE_OK)
-		return rc;
-	if (excess > o.most - o.second && o.second > 0) {
-		int64_t beyond = excess - (o.most - o.second);
+	beyond = excess - (o->bytes - next);
+	if (next == 0 || beyond <= 0)
+		return excess;
+	return excess - beyond + (beyond + (int64_t)left - 1) / (int64_t)left;
+}
 
-		excess -= beyond - (beyond + o.count - 1) / o.count;
+/* All who hold something, the most first; *ret_total: what they hold. */
+static int
+trim_owners(struct store_txn *txn, struct buf *owners, int64_t *ret_total)
+{
+	uint64_t total = 0;
+	int rc = artifact_total(txn, &total);
+
+	if (rc == STORE_OK)
+		rc = owners_read(txn, owners, ret_total);
+	if (rc == STORE_OK && *ret_total != (int64_t)total)
+		rc = owners_correct(txn, owners, ret_total);
+	if (rc == STORE_OK && owners->len > 0)
+		qsort(owners->data, owners_count(owners), sizeof(struct owner),
+		    by_bytes);
+	return rc;
+}
+
+/* Who is to lose artifacts, and how much; t->left: that, and so many more. */
+static int
+trim_owner(struct trim *t, struct store_txn *txn, int64_t *ret_excess)
+{
+	const struct store *s = txn->store;
+	const struct owner *list;
+	struct buf owners;
+	int64_t total = 0;
+	size_t n = 0;
+	int rc;
+
+	buf_init(&owners, SIZE_MAX);
+	rc = trim_owners(txn, &owners, &total);
+	list = (const void *)owners.data;
+	while (rc == STORE_OK && n < owners_count(&owners) && list[n].bytes > 0)
+		n++;
+	t->left = 0;
+	if (total > (int64_t)t->budget && n > s->trim_skip) {
+		t->left = n - s->trim_skip;
+		t->uid = list[s->trim_skip].uid;
+		*ret_excess = owner_excess(
+		    &list[s->trim_skip], t->left, total - (int64_t)t->budget);
 	}
-	*ret_excess = excess;
-	t->uid = o.uid;
+	buf_clear(&owners);
 	t->next = s->trim_next;
 	if (t->uid != s->trim_uid)
 		key_init(&t->next);
-	return STORE_OK;
+	return rc;
 }
 
 /* Looks at one entry of the expiry index; true: its artifact may go. */
@@ -318,42 +177,74 @@ trim_row(struct trim *t, struct store_txn *txn, const struct artifact_row *row)
 	return STORE_OK;
 }
 
+/* Its owner has nothing that may go, or only seems to hold so much. */
+static int
+trim_pass_over(struct trim *t, struct store_txn *txn)
+{
+	uint64_t was = 0, now = 0;
+	struct buf owners;
+	int64_t sum;
+	int rc = STORE_OK;
+
+	t->passes = 0;
+	buf_init(&owners, SIZE_MAX);
+	/* All numbers are right when one was passed over. */
+	if (t->skip == 0 &&
+	    (rc = artifact_total_of(txn, t->uid, &was)) == STORE_OK &&
+	    (rc = owners_read(txn, &owners, &sum)) == STORE_OK &&
+	    (rc = owners_correct(txn, &owners, &sum)) == STORE_OK)
+		rc = artifact_total_of(txn, t->uid, &now);
+	buf_clear(&owners);
+	if (was == now) {
+		t->skip++;
+		t->left--;
+	}
+	return rc;
+}
+
+/* Where the next batch begins. */
+static int
+trim_go_on(struct trim *t, struct store_txn *txn, bool end)
+{
+	const struct store *s = txn->store;
+	int rc = STORE_OK;
+
+	t->skip = s->trim_skip;
+	t->passes =
+	    t->rows.len > 0 || t->uid != s->trim_uid ? 0 : s->trim_passes;
+	if (end) {
+		key_init(&t->next);
+		t->passes++;
+	}
+	if (t->passes >= PASSES)
+		rc = trim_pass_over(t, txn);
+	t->result.more = t->left > 0;
+	return rc;
+}
+
 static int
 trim_write(struct store_txn *txn, void *arg)
 {
 	struct trim *t = arg;
 	struct artifact_row row;
-	int64_t total = 0, excess = 0;
+	uint64_t total = 0;
+	int64_t excess = 0;
 	bool end = false;
 	int rc;
 
 	memset(&t->result, 0, sizeof(t->result));
 	buf_reset(&t->rows);
 	buf_reset(&t->files);
-	if ((rc = total_get(txn, -1, &total)) == STORE_OK &&
-	    (rc = trim_owner(t, txn, total, &excess)) == STORE_OK)
+	if ((rc = trim_owner(t, txn, &excess)) == STORE_OK && t->left > 0)
 		rc = trim_choose(t, txn, excess, &end);
 	for (size_t at = 0; rc == STORE_OK && at < t->rows.len;
 	     at += sizeof(row)) {
 		memcpy(&row, t->rows.data + at, sizeof(row));
 		rc = trim_row(t, txn, &row);
 	}
-	if (rc != STORE_OK || (rc = total_get(txn, -1, &total)) != STORE_OK)
+	if (rc != STORE_OK || (rc = artifact_total(txn, &total)) != STORE_OK)
 		return rc;
-	t->passes = t->rows.len > 0 || t->uid != txn->store->trim_uid
-	    ? 0
-	    : txn->store->trim_passes;
-	if (end) {
-		key_init(&t->next);
-		t->passes++;
-	}
-	if (total <= (int64_t)t->budget)
-		return STORE_OK;
-	t->result.more = t->passes < PASSES;
-	/* Nothing can go and yet too much is held: the number may be wrong. */
-	if (!t->result.more && (rc = count_all(txn, -1, &total)) == STORE_OK)
-		rc = meta_put(txn, TOTAL_NAME, total);
-	return rc;
+	return total > t->budget ? trim_go_on(t, txn, end) : STORE_OK;
 }
 
 static void
@@ -366,6 +257,7 @@ trim_written(void *arg, int err)
 		t->store->trim_next = t->next;
 		t->store->trim_uid = t->uid;
 		t->store->trim_passes = t->result.more ? t->passes : 0;
+		t->store->trim_skip = t->result.more ? t->skip : 0;
 	}
 	for (size_t at = 0; err == STORE_OK && at < t->files.len;
 	     at += sizeof(id)) {

@@ -444,6 +444,81 @@ test_trim_owners(void)
 	store_free(&s);
 }
 
+static void
+fill_for(struct store *s, struct artifact_row *row, uint32_t uid, bool ended)
+{
+	struct run_record r = fx_run();
+	struct expire e = { r.id, FX_NOW + 100 };
+
+	*row = inline_row(&r.id);
+	row->uid = uid;
+	fx_write(s, add_artifact, row);
+	if (ended)
+		fx_write(s, expire_all, &e);
+}
+
+/* Runs that go on may hold more than all may: others must not stop that. */
+static void
+test_trim_next_owner(void)
+{
+	struct artifact_row a[9];
+	struct store *s;
+	int calls = 0;
+
+	fx_new();
+	s = fx_open();
+	for (int i = 0; i < 9; i++)
+		fill_for(s, &a[i], i < 4 ? 7 : i < 7 ? 8 : 9, i >= 4);
+	ok(held_by(s, 7) == 40 && held_by(s, 8) == 30 && held_by(s, 9) == 20,
+	    "who holds the most has only what may not go");
+	while (trim(s, 70, 100).more && calls < 100)
+		calls++;
+	ok(held_by(s, 7) == 40 && held_by(s, 8) + held_by(s, 9) == 30,
+	    "then the next ones lose artifacts");
+	while (trim(s, 40, 1).more && calls < 100)
+		calls++;
+	ok(held(s) == 40 && held_by(s, 8) == 0 && held_by(s, 9) == 0,
+	    "one after the other");
+	while (trim(s, 10, 100).more && calls < 100)
+		calls++;
+	ok(held(s) == 40, "until nothing may go");
+	ok(calls < 50, "which ends, after %d calls", calls);
+	fill_for(s, &a[0], 8, true);
+	while (trim(s, 40, 100).more && calls < 100)
+		calls++;
+	is_int(held(s), 40, "and begins anew");
+	store_free(&s);
+}
+
+static int
+put_stale(struct store_txn *txn, void *arg)
+{
+	int rc = meta_put(txn, "artifact_bytes_4711", 500);
+
+	return rc == STORE_OK ? meta_put(txn, "artifact_bytes", 570) : rc;
+}
+
+/* Who has a number, and no artifacts. */
+static void
+test_trim_stale(void)
+{
+	struct artifact_row a[7];
+	struct store *s;
+
+	fx_new();
+	s = fx_open();
+	for (int i = 0; i < 7; i++)
+		fill_for(s, &a[i], i < 3 ? 7 : 8, true);
+	fx_write(s, put_stale, NULL);
+	is_int(held(s), 570, "a user who is gone seems to hold the most");
+	while (trim(s, 60, 100).more)
+		;
+	is_int(held_by(s, 4711), 0, "and holds nothing when that is counted");
+	ok(held(s) == 60 && held_by(s, 7) == 30 && held_by(s, 8) == 30,
+	    "others lose what is too much, and no more");
+	store_free(&s);
+}
+
 static int
 insert_with_events(struct store_txn *txn, void *arg)
 {
@@ -507,6 +582,8 @@ main(void)
 	test_artifact_life();
 	test_trim();
 	test_trim_owners();
+	test_trim_next_owner();
+	test_trim_stale();
 	test_sweep_batches();
 	return done_testing();
 }
