@@ -5,6 +5,7 @@
 # stopped here while the service is idle, starts, or has a run.
 use strict;
 use warnings;
+use BrowserTask::Beside;
 use BrowserTask::Harness;
 use BrowserTask::Scenario;
 use Test::More;
@@ -213,13 +214,11 @@ sub spare {
 }
 
 my $mode = (modes())[-1];
-for my $m (modes()) {
-	subtest "$m: supervisord" => sub { test_part($m, 'supervisord') };
-	subtest "$m: egressd" => sub { test_part($m, 'egressd') };
-}
-subtest launcher => sub { test_launcher($mode) };
-subtest all => sub { test_all($mode) };
-subtest spare => sub { test_spare($mode) };
+beside(mode_parts(supervisord => sub { test_part($_[0], 'supervisord') },
+	egressd => sub { test_part($_[0], 'egressd') }),
+    spare => sub { test_spare($mode) },
+    launcher => sub { test_launcher($mode) },
+    all => sub { test_all($mode) });
 is(left(60, $site->{pid}), '', 'nothing is left');
 $site->stop;
 done_testing();
