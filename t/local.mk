@@ -169,23 +169,30 @@ TIMED_TESTS = \
 	t/scenario/hostile.t \
 	t/scenario/worker.t
 LONG_TESTS = \
-	t/regress/0050-hung-parts.t \
-	t/scenario/starved.t \
-	t/torn/torn_test \
-	t/scenario/crash.t \
-	t/scenario/points.t \
+	t/scenario/egress_pages.t \
 	t/scenario/atrest.t \
+	t/scenario/points.t \
+	t/scenario/bounded.t \
+	t/scenario/secrets.t \
+	t/scenario/crash.t \
+	t/scenario/starved_clients.t \
+	t/regress/0050-hung-parts.t \
+	t/torn/torn_test \
 	t/scenario/readability_test \
+	t/scenario/protections.t \
+	t/scenario/sessions.t \
+	t/scenario/faults.t \
+	t/regress/0082-hanging-page.t \
+	t/scenario/badpages.t \
 	t/scenario/adopt.t \
-	t/scenario/orphans.t \
+	t/scenario/life.t \
+	t/scenario/launcher.t \
 	t/scenario/soak.t \
+	t/scenario/starved.t \
+	t/scenario/orphans.t \
 	t/scenario/journal.t \
 	t/scenario/mcp_sdk.t \
-	t/scenario/life.t \
-	t/scenario/egress_pages.t \
-	t/scenario/launcher.t \
-	t/scenario/codes.t \
-	t/scenario/badpages.t
+	t/scenario/codes.t
 SHORT_TESTS = \
 	$(filter t/regress/%,$(TESTS)) \
 	t/scenario/badinput.t \

@@ -97,6 +97,9 @@ sub mcp {
 		    && $a->{result}{structuredContent}{runId}) // ();
 		wrong("its run $id is not there")
 		    if $id && get($c, $id)->{errorCode};
+		# It waits for the service anew with each question.
+		last if ($a->{result}{content}[0]{text} // '')
+		    =~ /"SERVICE_UNAVAILABLE"/;
 	}
 	$m->eof;
 	defined $m->wait(60) or wrong('does not end');
