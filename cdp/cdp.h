@@ -21,7 +21,7 @@ struct cdp_session;
 #define CDP_MESSAGE_MAX_BYTES ((size_t)64 << 20)
 #define CDP_QUEUE_MAX_BYTES   ((size_t)16 << 20)
 #define CDP_SESSION_ID_MAX    64
-#define CDP_PARAMS_MAX        16
+#define CDP_PARAMS_MAX        24
 
 /* The events somebody listens to; all others are dropped unread. */
 enum cdp_event_kind {

@@ -20,7 +20,7 @@
 #define ACT_RETRY_MS 100
 
 static const char *const told_names[] = { "failed", "message", "how", "x", "y",
-	"hit", "by", "element", "warnings", "clip", "origin" };
+	"hit", "by", "element", "warnings", "clip", "origin", "text" };
 
 #define STEP_WHOSE "whose" /* the first of a fill that is asked about */
 
@@ -205,6 +205,9 @@ act_on_world(struct page *p)
 	iov[n++] = SCRIPT_IOV(words);
 	iov[n++] = SCRIPT_IOV(locate);
 	iov[n++] = SCRIPT_IOV(reach);
+	iov[n++] = SCRIPT_IOV(choose);
+	iov[n++] = SCRIPT_IOV(files);
+	iov[n++] = SCRIPT_IOV(groups);
 	iov[n++] = SCRIPT_IOV(fill);
 	iov[n++] = SCRIPT_IOV(list);
 	iov[n++] = SCRIPT_IOV(results);

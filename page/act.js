@@ -175,7 +175,10 @@ function byScript(o) {
     sendForm();
   else
     S.el.click();
-  return {};
+  if (S.toggles)
+    return toggled();
+  S.pressed = null;
+  return S.choice && !S.choice.done ? chooseOn(o) : {};
 }
 
 const STEPS = {

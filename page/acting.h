@@ -20,6 +20,7 @@ enum told {
 	TOLD_WARNINGS,
 	TOLD_CLIP,
 	TOLD_ORIGIN,
+	TOLD_TEXT,
 	TOLD__MAX
 };
 

@@ -7,9 +7,10 @@ const PICKED = new Set(["date", "time", "datetime-local", "month", "week", "colo
 function fieldOf(el) {
   if (el.localName === "label" && el.control)
     return el.control;
-  if (/^(input|textarea|select)$/.test(el.localName) || el.isContentEditable)
-    return el;
-  return el.querySelector("input:not([type=hidden]),textarea,select,[contenteditable=true]") || el;
+  if (/^(input|textarea|select)$/.test(el.localName) || el.isContentEditable || isOpener(el) || isGroup(el))
+    return selectBehind(el) || el;
+  const inner = el.querySelector("input:not([type=hidden]),textarea,select,[contenteditable=true]");
+  return selectBehind(inner || el) || inner || el;
 }
 
 function isToggle(el) {
@@ -27,14 +28,26 @@ function isTaken(el, locator) {
     S.taken.has(el) && S.taken.get(el) !== locator.query;
 }
 
-async function fillable(c) {
+async function fillable(c, o) {
+  if (isFile(o.value))
+    return {why: c.seen || fileFieldOf(c.el) !== null ? null : "is not visible"};
+  if (isGroup(c.el) && c.seen && c.enabled)
+    return {why: typeof o.value === "boolean" && membersOf(c.el).length > 1 ? "is a group: name one of its choices" : null};
   const el = fieldOf(c.el);
-  if (!c.seen)
+  // It was found by what all of them are called.
+  if (o.value === true && o.locator.mode === "semantic" && roleOf(el) === "radio" && radiosOf(el).length > 1 &&
+      closeness(wordsOf(o.locator.query), wordsOf(nameOf(el, "radio"))) < FOUND_AT)
+    return {why: "is a group: name one of its choices"};
+  if (isSameChoice(el, o))
+    return {why: null};
+  if (!c.seen && companionOf(el) === null)
     return {why: "is not visible"};
   if (!c.enabled || !isEnabled(el))
     return {why: "is disabled"};
-  if (el.readOnly === true || el.getAttribute("aria-readonly") === "true")
+  if ((el.readOnly === true && !isChooser(el)) || el.getAttribute("aria-readonly") === "true")
     return {why: "can only be read"};
+  if (isChooser(el, o.free || o.secret))
+    return {why: null};
   if (isToggle(el) || isCustom(el))
     return reach(c);
   el.scrollIntoView({block: "nearest", inline: "nearest", behavior: "instant"});
@@ -75,43 +88,58 @@ function fillSelect(el, value, say) {
   return {how: "done"};
 }
 
-// A radio button by its own label or value, among those of its name.
-function radioOf(el, value, say) {
-  const q = wordsOf(String(value));
-  const root = el.form || el.getRootNode();
-  const group = [...root.querySelectorAll("input[type=radio]")].filter((r) => r.name === el.name);
-  const found = group.find((r) => r.value === String(value)) ||
-    group.find((r) => wordsOf(nameOf(r, "radio")).tight === q.tight);
-  if (!found)
-    throw new Refusal("value", "no choice is called " + say(value));
-  return found;
-}
+const radiosOf = (el) => el.localName === "input" ? namesakes(el)
+  : membersOf(el.closest("[role=radiogroup]") || el.parentElement);
 
-function fillToggle(o, el, out, say) {
-  let on = o.value;
-  if (typeof on === "string" && el.type === "radio") {
-    el = radioOf(el, on, say);
-    on = true;
-  } else if (typeof on === "string" && /^(true|on|yes|1|checked)$/i.test(on))
+function planToggle(el, value, say) {
+  const radio = el.type === "radio" || el.getAttribute("role") === "radio";
+  if (typeof value === "string" && radio)
+    return {el: memberOf(radiosOf(el), value, say), on: true};
+  let on = value;
+  if (typeof on === "string" && /^(true|on|yes|1|checked)$/i.test(on))
     on = true;
   else if (typeof on === "string" && /^(false|off|no|0|)$/i.test(on))
     on = false;
   if (typeof on !== "boolean")
     throw new Refusal("value", "a box is ticked by true and false");
-  if (isOn(el) === on)
-    return Object.assign(out, {how: "done"});
-  if (el.type === "radio" && !on)
+  if (radio && !on && isOn(el))
     throw new Refusal("value", "a choice is undone by choosing another");
-  S.field = el;
+  return {el, on};
+}
+
+// Presses the next box that is not as it is to be.
+async function toggleNext() {
+  while (S.toggles.length > 0 && isOn(S.toggles[0].el) === S.toggles[0].on)
+    S.toggles.shift();
+  if (S.toggles.length === 0)
+    return {how: "done"};
+  const {el, on} = S.toggles[0];
+  S.field = S.el = el;
   S.wanted = on;
-  const target = boxOf(el) !== null ? el : labelOf(el);
-  const at = target && pointOf(target);
-  if (!at) {
-    S.el = el;
-    return Object.assign(out, {how: "script"});
+  const c = {el, seen: isSeen(el), enabled: isEnabled(el)};
+  if (!c.enabled)
+    throw new Refusal("operable", sayElement(el) + " is disabled");
+  let state = await reach(c);
+  for (let n = 0; state.again && n < 20; n++)
+    state = await reach(c);
+  if (state.why !== null)
+    return {how: "script"};
+  guard(state.target);
+  return {how: "press", x: state.at.x, y: state.at.y};
+}
+
+// It was pressed, by hand or by script.
+async function toggled() {
+  const warnings = [];
+  if (S.plan === "press") {
+    const press = await pressed();
+    if (!press.hit)
+      return press;
   }
-  guard(target);
-  return Object.assign(out, {how: "press", x: at.x, y: at.y});
+  if (isOn(S.field) !== S.wanted)
+    warnings.push("the page did not keep the state of the box");
+  S.toggles.shift();
+  return Object.assign(await toggleNext(), {warnings});
 }
 
 function selectAll(el) {
@@ -139,7 +167,7 @@ function originOf(el) {
 
 // Whose field is it? Asked before the value comes into the page.
 async function whose(o) {
-  const got = await find(o, fillable);
+  const got = await find(o, (c) => fillable(c, o));
   return {origin: originOf(fieldOf(got.c.el))};
 }
 
@@ -152,7 +180,7 @@ function insertNow(el, text) {
 
 async function fill(o) {
   const began = now();
-  const got = await find(o, fillable);
+  const got = await find(o, (c) => fillable(c, o));
   const el = fieldOf(got.c.el);
   const out = remember(got, o.locator);
   if (o.origin !== undefined && originOf(el) !== o.origin)
@@ -168,12 +196,21 @@ async function fill(o) {
     S.secrets.add(el);
     delete out.element.value;
   }
+  S.toggles = null;
+  if (!isSameChoice(el, o))
+    S.choice = null;
+  if (isFile(o.value))
+    return Object.assign(out, fillFile(got.c.el, o.value));
+  if (isGroup(got.c.el) || isToggle(el)) {
+    S.toggles = isGroup(got.c.el) ? planGroup(got.c.el, o.value, say) : [planToggle(el, o.value, say)];
+    return Object.assign(out, await toggleNext());
+  }
+  if (isChooser(el, o.free || o.secret) && typeof o.value !== "boolean")
+    return choose(el, o, out);
   if (el.localName === "select")
     return Object.assign(out, fillSelect(el, o.value, say));
-  if (isToggle(el))
-    return fillToggle(o, el, out, say);
   if (el.type === "file" && el.localName === "input")
-    throw new Refusal("value", "files cannot be given to a page");
+    throw new Refusal("value", "a field of files takes a file");
   if (typeof o.value === "boolean" || typeof o.value === "object")
     throw new Refusal("value", "a field of text takes a text");
   const text = String(o.value);
@@ -186,6 +223,7 @@ async function fill(o) {
   }
   if (isCustom(el))
     throw new Refusal("operable", sayElement(el) + " is no field");
+  S.entered = el;
   selectAll(el);
   if (!el.isConnected && o.timeoutMs > 0)
     return fill(Object.assign(o, {timeoutMs: Math.max(0, o.timeoutMs - (now() - began))}));
@@ -204,21 +242,18 @@ function textOf(el) {
 
 const same = (a, b) => a.replace(/\s+/g, " ").trim() === b.replace(/\s+/g, " ").trim();
 
-// After the text was put in: pages may refuse or change it.
+// After the text was put in: pages may refuse or change it, or go elsewhere.
 async function filled(o) {
   await new Promise((done) => setTimeout(done, 0));
   const el = S.lastField;
   const text = String(o.value);
   const warnings = [];
-  if (isToggle(el)) {
-    const press = await pressed();
-    if (!press.hit)
-      return press;
-    const toggle = S.field || el;
-    if (isOn(toggle) !== S.wanted)
-      warnings.push("the page did not keep the state of the box");
-    return {warnings};
-  }
+  if (!el)
+    return {warnings: ["the page loaded another document when the field was filled"]};
+  if (S.toggles)
+    return toggled();
+  if (S.choice)
+    return S.choice.done ? {} : chooseOn(o);
   if (!el.isConnected)
     return {warnings: ["the page replaced the field while it was filled"]};
   if (textOf(el) === "" && text.trim() !== "" && !el.isContentEditable) {

@@ -70,7 +70,8 @@ act_insert(struct page *p, const struct json_span *told)
 	struct json_span text = { p->act.value.data, p->act.value.len };
 	struct buf b;
 
-	(void)told;
+	if (told[TOLD_TEXT].ptr != NULL)
+		text = told[TOLD_TEXT];
 	act_dispatch(p);
 	if (json_span_is_string(text)) {
 		input_text(p, text.ptr, text.len, act_on_done);
@@ -108,6 +109,14 @@ act_enter(struct page *p, const struct json_span *told)
 	(void)told;
 	act_dispatch(p);
 	input_key(p, "Enter", act_on_done);
+}
+
+static void
+act_escape(struct page *p, const struct json_span *told)
+{
+	(void)told;
+	act_dispatch(p);
+	input_key(p, "Escape", act_on_done);
 }
 
 static void
@@ -151,6 +160,7 @@ static const struct {
 	{ "typed", act_typed, true },
 	{ "erase", act_erase, true },
 	{ "enter", act_enter, false },
+	{ "escape", act_escape, true },
 	{ "key", act_key, false },
 	{ "script", act_script, false },
 	{ "shoot", act_shoot, false },

@@ -65,7 +65,9 @@ input_text(struct page *p, const void *json, size_t len, cdp_reply_cb *cb)
 		{ (void *)(uintptr_t)json, len }, SCRIPT_LITERAL("}") };
 
 	cdp_call(p->browser->cdp, p->session, "Input.insertText", iov, 3,
-	    p->act.input_ms, cb, p);
+	    p->act.input_ms, NULL, NULL);
+	/* Pages that listen to keys only look at the field now. */
+	input_key(p, "Shift", cb);
 }
 
 static const char *

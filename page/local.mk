@@ -41,10 +41,13 @@ nodist_page_libpage_a_SOURCES = page/scripts.c
 
 PAGE_JS = \
 	page/act.js \
+	page/choose.js \
 	page/common.js \
 	page/concepts.js \
 	page/content.js \
+	page/files.js \
 	page/fill.js \
+	page/groups.js \
 	page/list.js \
 	page/locate.js \
 	page/pageinfo.js \
@@ -77,9 +80,12 @@ CLEANFILES += page/readability.stamp page/Readability.js page/LICENSE.md
 page/scripts.c: $(PAGE_JS) page/embed.sh page/readability.stamp
 	$(AM_V_GEN)$(SHELL) $(srcdir)/page/embed.sh \
 	    act=$(srcdir)/page/act.js \
+	    choose=$(srcdir)/page/choose.js \
 	    common=$(srcdir)/page/common.js \
 	    concepts=$(srcdir)/page/concepts.js \
+	    files=$(srcdir)/page/files.js \
 	    fill=$(srcdir)/page/fill.js \
+	    groups=$(srcdir)/page/groups.js \
 	    list=$(srcdir)/page/list.js \
 	    locate=$(srcdir)/page/locate.js \
 	    words=$(srcdir)/page/words.js \

@@ -6,11 +6,14 @@
 const FOUND_AT = 0.5; // from this score on it is meant
 const LOOK_AT = 4000; // so many candidates are looked at
 
+// What opens a list of choices, whatever it is made of.
+const OPENERS = "[aria-haspopup=listbox],[data-bs-toggle=dropdown],[data-toggle=dropdown]";
+
 const KINDS = {
   field: "input:not([type=hidden],[type=submit],[type=button],[type=reset],[type=image])," +
     "textarea,select,[contenteditable]:not([contenteditable=false]),[role=textbox]," +
     "[role=searchbox],[role=combobox],[role=listbox],[role=spinbutton],[role=slider]," +
-    "[role=checkbox],[role=radio],[role=switch]",
+    "[role=checkbox],[role=radio],[role=switch],fieldset,[role=group],[role=radiogroup]," + OPENERS,
   button: "button,input[type=submit],input[type=button],input[type=reset],input[type=image]," +
     "summary,[role=button],[role=menuitem],[role=tab],[role=option],[role=switch]",
   link: "a[href],area[href],[role=link]",
@@ -57,7 +60,7 @@ function wordsOfPicture(el) {
 function said(el, role, isField) {
   const out = [];
   const put = (weight, words) => words.tight !== "" && out.push([weight, words]);
-  const name = nameOf(el, role);
+  const name = role === "group" ? groupName(el) : nameOf(el, role);
   const isName = name !== "" && name !== attr(el, "name");
   if (isName) {
     put(1, wordsOf(name));
@@ -83,6 +86,10 @@ function said(el, role, isField) {
       out.push([0.97, stands("search")]);
     if (role === "radio" || role === "checkbox")
       put(0.8, wordsOf(attr(el, "value")));
+    if (role === "radio")
+      put(0.88, wordsOf(wordsBeforeRadios(el)));
+    if (isOpener(el))
+      put(0.94, withoutNoise(wordsOf(wordsBeside(el))));
     return out;
   }
   if (el.localName === "input")
@@ -145,7 +152,7 @@ function isSeen(el) {
 }
 
 const FIELD_ROLES = new Set(["textbox", "searchbox", "combobox", "listbox", "spinbutton",
-  "slider", "checkbox", "radio", "switch"]);
+  "slider", "checkbox", "radio", "switch", "group"]);
 
 function kindOf(el, role) {
   if (role === "link")
@@ -183,8 +190,8 @@ function isOfLogin(el) {
 }
 
 function scoreOf(el, q, kind) {
-  const role = roleOf(el) || "";
-  const is = kindOf(el, role);
+  const role = isGroup(el) ? "group" : roleOf(el) || "";
+  const is = kind === "field" && isOpener(el) ? "field" : kindOf(el, role);
   if (kind === "field" ? is !== "field" : kind !== "any" && is === "field" && role !== "switch")
     return null;
   if (el.localName === "label" && el.control && el.control !== el)
@@ -263,7 +270,7 @@ function bySemantics(locator, roots) {
   for (const c of found)
     c.rank *= asideFactor(c.el);
   // A part of a found element that says the same is that element.
-  found = found.filter((c) => !found.some((d) => d !== c && d.el !== c.el &&
+  found = found.filter((c) => !found.some((d) => d !== c && d.el !== c.el && d.role !== "group" &&
     d.el.contains(c.el) && d.role !== "" && d.rank >= c.rank * 0.95));
   found.sort((a, b) => b.rank - a.rank);
   for (const c of found.slice(0, 4)) {

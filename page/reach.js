@@ -134,7 +134,22 @@ async function reach(c) {
   if (points.length === 0)
     return {why: "cannot be scrolled into view"};
   const over = hitAt(target, points[0][0], points[0][1]).hit;
+  if (leaveField())
+    return {why: "is covered", again: true};
   return {why: "is covered by " + (over === null ? "nothing that can be pressed" : sayElement(over))};
+}
+
+// What the field that was typed into last has opened, a calendar, closes when one
+// presses beside it.
+function leaveField() {
+  const el = S.entered;
+  S.entered = null;
+  if (!el || !el.isConnected || (S.choice && !S.choice.done && S.choice.typed))
+    return false;
+  el.blur();
+  document.body.dispatchEvent(new MouseEvent("mousedown", {bubbles: true}));
+  document.body.dispatchEvent(new MouseEvent("mouseup", {bubbles: true}));
+  return true;
 }
 
 // Finds what the locator means and brings it where it can be used; check(c)

@@ -77,6 +77,8 @@ SYSTEM_TESTS = \
 	t/regress/0143-pdf-is-a-resource.t \
 	t/regress/0144-images-given-once.t \
 	t/regress/0112-told-before-answered.t \
+	t/regress/0121-choices.t \
+	t/regress/0122-files.t \
 	t/scenario/adopt.t \
 	t/scenario/audit.t \
 	t/scenario/badinput.t \

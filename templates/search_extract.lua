@@ -110,7 +110,7 @@ function template.run(ctx)
 	end)
 	step("search", function()
 		kit.must(tab:fill(kit.target(inputs.searchField, "field",
-			"search"), inputs.query))
+			"search"), inputs.query, { free = true }))
 		kit.must(tab:submit(inputs.submit
 			and kit.target(inputs.submit, "button")))
 	end)

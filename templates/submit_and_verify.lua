@@ -11,17 +11,32 @@ local field = kit.object({
 	name = kit.text(1, 256, "What the field is called in the result; without "
 		.. "a locator also what it is found by: its label, placeholder "
 		.. "or name."),
-	value = { type = { "string", "number", "boolean" }, maxLength = 10000,
+	value = { type = { "string", "number", "boolean", "array" },
+		maxLength = 10000, minItems = 1, maxItems = 50,
+		items = { type = "string", maxLength = 1000 },
 		description = "What to fill in: a text, the label or value of "
-			.. "an option, a date as 2026-11-30, true or false "
-			.. "for a box to tick." },
+			.. "an option or of a choice of a group, or a list of "
+			.. "them, a date as 2026-11-30, true or false for a "
+			.. "box to tick." },
+	file = kit.object({
+		name = kit.text(1, 255, "Its name, as cv.pdf."),
+		mediaType = kit.text(1, 127, "As text/plain."),
+		text = { type = "string", maxLength = 200000,
+			description = "What is in it." },
+		base64 = { type = "string", maxLength = 700000,
+			description = "Likewise, in place of text: up to "
+				.. "512 KiB." },
+	}, { "name" }, "A file to give to the page, in place of value."),
 	secret = { type = "string", minLength = 1, maxLength = 4096,
 		writeOnly = true, description = "A text to fill in that "
 			.. "nobody may see, in place of value: it is not "
 			.. "stored and appears in nothing that is." },
 	locator = kit.locator("Where the field is."),
 }, { "name" }, "One field of the form, with a value or a secret.")
-field.oneOf = { { required = { "value" } }, { required = { "secret" } } }
+field.oneOf = { { required = { "value" } }, { required = { "secret" } },
+	{ required = { "file" } } }
+field.properties.file.oneOf = { { required = { "text" } },
+	{ required = { "base64" } } }
 
 local inputs = kit.object({
 	startUrl = kit.url("The page with the form."),
@@ -121,16 +136,21 @@ local function about(err, name)
 		message = "field " .. name .. ": " .. err.message }
 end
 
-local function fill(tab, entry)
-	local target = kit.target(entry.locator, "field", entry.name)
+local function fill(ctx, tab, entry)
+	-- The field of files is often hidden behind what is called so.
+	local target = kit.target(entry.locator, entry.file and "any" or "field",
+		entry.name)
 	local value = entry.value
 	if value == nil then
-		value = entry.secret
+		value = entry.secret or entry.file
 	end
 	local done, err = tab:fill(target, value)
 
 	if not done then
 		error(about(err, entry.name), 0)
+	end
+	for _, text in ipairs(done.warnings) do
+		ctx:warn("field " .. entry.name .. ": " .. text)
 	end
 end
 
@@ -217,7 +237,7 @@ function template.run(ctx)
 	end)
 	for i, entry in ipairs(fields) do
 		step("fill_field", function()
-			fill(tab, entry)
+			fill(ctx, tab, entry)
 			result.submittedFields[i] = entry.name
 			return { field = entry.name }
 		end)

@@ -162,6 +162,22 @@ fill_secret(
 	return begun;
 }
 
+/* free: any text may be left in the field, nothing is chosen for it */
+static void
+push_fill_args(lua_State *L, struct page_act_options *ret)
+{
+	luaL_checktype(L, 2, LUA_TTABLE);
+	lua_createtable(L, 0, 2);
+	lua_pushvalue(L, 2);
+	lua_setfield(L, -2, "locator");
+	if (lua_istable(L, 4)) {
+		lua_getfield(L, 4, "free");
+		lua_setfield(L, -2, "free");
+	}
+	lua_json_encode(L, -1);
+	ret->args = lua_tolstring(L, -1, &ret->args_len);
+}
+
 static int
 do_fill(lua_State *L, void *arg)
 {
@@ -171,7 +187,7 @@ do_fill(lua_State *L, void *arg)
 	size_t len;
 
 	luaL_argcheck(L, !lua_isnoneornil(L, 3), 3, "a value");
-	push_args(L, "locator", 2, &o);
+	push_fill_args(L, &o);
 	secret = secret_text(L, 3, &len);
 	if (secret != NULL) {
 		tab->filling_number =
