@@ -1,6 +1,6 @@
 #!/usr/bin/perl
-# Each element came with an id and a rectangle that nobody had asked for, half of
-# what a model had to read of it.
+# Each element came with an id and a rectangle that nobody had asked for, a third
+# of what a model had to read of a link, and half of a button.
 use strict;
 use warnings;
 use BrowserTask::Harness;

@@ -193,6 +193,21 @@ page_read(struct page *page, const char *url,
 	return true;
 }
 
+void
+browser_accept_dialogs(struct browser *b, bool accept)
+{
+	(void)b;
+	(void)accept;
+}
+
+bool
+browser_write_dialogs(const struct browser *b, struct buf *out)
+{
+	(void)b;
+	(void)out;
+	return false;
+}
+
 bool
 page_wait_stable(struct page *page, const struct page_nav_options *opts,
     page_nav_cb *cb, void *arg)
