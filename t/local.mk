@@ -60,25 +60,25 @@ SYSTEM_TESTS = \
 	t/regress/0090-long-page-in-batch.t \
 	t/regress/0091-large-pages-are-read.t \
 	t/regress/0092-late-data.t \
-	t/regress/0110-retry-does-it-twice.t \
-	t/regress/0140-frames-and-shadows.t \
 	t/regress/0100-removal-is-slow.t \
-	t/regress/0141-pending-everywhere.t \
-	t/regress/0150-growing-page.t \
-	t/regress/0111-backup-has-no-key.t \
-	t/regress/0160-user-name-is-no-secret.t \
 	t/regress/0101-stalled-check.t \
 	t/regress/0102-silent-check.t \
-	t/regress/0120-dialogs.t \
 	t/regress/0103-state-warning-kept.t \
 	t/regress/0104-gap-and-items.t \
-	t/regress/0151-hanging-script.t \
+	t/regress/0110-retry-does-it-twice.t \
+	t/regress/0111-backup-has-no-key.t \
+	t/regress/0120-dialogs.t \
+	t/regress/0140-frames-and-shadows.t \
+	t/regress/0141-pending-everywhere.t \
 	t/regress/0142-elements-in-short.t \
 	t/regress/0143-pdf-is-a-resource.t \
 	t/regress/0144-images-given-once.t \
 	t/regress/0112-told-before-answered.t \
 	t/regress/0121-choices.t \
 	t/regress/0122-files.t \
+	t/regress/0150-growing-page.t \
+	t/regress/0151-hanging-script.t \
+	t/regress/0160-user-name-is-no-secret.t \
 	t/scenario/adopt.t \
 	t/scenario/audit.t \
 	t/scenario/badinput.t \
