@@ -73,6 +73,18 @@ $i->start;
 ok(wait_until(60, sub { !names($kept) }), 'the next start removes the rest');
 ok(wait_until(60, sub { !removers() }), 'and the process ends');
 unlike($i->log, qr/has not answered/, 'nobody hung');
+
+# Where no process can be made it waits.
+$c = client($i);
+my $last = session();
+ok($program->arm('clone', 1, 1), 'no process can be made');
+ok($c->call('session.close', { sessionId => $last })->{success},
+	'a session is closed all the same');
+ok(wait_until(60, sub { $i->log =~ /cannot start profile-remover/ }),
+	'its profile stays a while');
+cmp_ok(files(), '>=', FILES, 'with all its files');
+$program->disarm;
+ok(wait_until(60, sub { !names($kept) }), 'it goes when one can be made');
 is($i->stop, 0, 'stops');
 is(left(60), '', 'no process is left');
 done_testing();
