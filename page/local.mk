@@ -207,6 +207,20 @@ t_scenario_pagekind_test_LDADD = $(PAGE_TEST_LIBS) $(EVHTTP_LIBS)
 TESTS += t/scenario/pagekind_test
 EXTRA_DIST += t/data
 
+check_PROGRAMS += t/scenario/pageapps_test
+t_scenario_pageapps_test_SOURCES = \
+	cell/flags.c \
+	t/scenario/live.c \
+	t/scenario/live.h \
+	t/scenario/pageapps_test.c \
+	t/scenario/visit.c \
+	t/scenario/visit.h \
+	t/unit/tap.h
+t_scenario_pageapps_test_CPPFLAGS = $(AM_CPPFLAGS) $(EVHTTP_CFLAGS) \
+	-I$(top_srcdir)/t/scenario
+t_scenario_pageapps_test_LDADD = $(PAGE_TEST_LIBS) $(EVHTTP_LIBS)
+TESTS += t/scenario/pageapps_test
+
 check_PROGRAMS += t/scenario/pageax_test
 t_scenario_pageax_test_SOURCES = \
 	cell/flags.c \

@@ -206,14 +206,18 @@ USER_TESTS = \
 	t/scenario/manual.t \
 	t/scenario/pages.t
 
-# Clients of the Model Context Protocol, pinned; t/scenario/mcp_sdk.t skips
-# without them.
+# What tests take from npm, pinned: clients of the Model Context Protocol, and
+# applications whose pages are read. t/scenario/mcp_sdk.t and
+# t/scenario/pageapps_test skip without them.
 MCP_CLIENTS = t/mcp/package.json t/mcp/package-lock.json t/mcp/schema.mjs \
 	t/mcp/sdk.mjs t/mcp/tap.mjs
-EXTRA_DIST += $(MCP_CLIENTS)
+PAGE_APPS = t/apps/package.json t/apps/package-lock.json
+EXTRA_DIST += $(MCP_CLIENTS) $(PAGE_APPS) t/apps/pages.list
+INSTALL_PINNED = $(MKDIR_P) "$$dir" && for f in $$files; do \
+		test $$f -ef $(srcdir)/$$f || cp $(srcdir)/$$f $$f; done && \
+	cd "$$dir" && $(NPM) ci --ignore-scripts --no-audit --no-fund
 mcp-clients: $(MCP_CLIENTS)
-	@$(MKDIR_P) t/mcp
-	@for f in $(MCP_CLIENTS); do \
-		test $$f -ef $(srcdir)/$$f || cp $(srcdir)/$$f $$f; done
-	@cd t/mcp && $(NPM) ci --ignore-scripts --no-audit --no-fund
-.PHONY: mcp-clients
+	@dir=t/mcp; files='$(MCP_CLIENTS)'; $(INSTALL_PINNED)
+page-apps: $(PAGE_APPS)
+	@dir=t/apps; files='$(PAGE_APPS)'; $(INSTALL_PINNED)
+.PHONY: mcp-clients page-apps
