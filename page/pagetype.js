@@ -49,27 +49,65 @@ const PATHS = {
 // rows of a list. The largest such group, and all of them together. What stands
 // in the frame of the page (navigation, header, footer, asides) is not counted.
 const FRAME = "nav,footer,header,aside,[role=navigation],[role=complementary]";
+const BAR = /(^|[\s_-])(side-?(bar|nav)|nav-?bar|top-?bar)(-(nav|menu|wrapper|inner))?(\s|$)/i;
+const framed = new WeakMap();
+
+// Whether an element stands in the frame that all pages of a site share: in a
+// landmark, or in what is called a bar and does not hold the page itself.
+function isFramed(el) {
+  if (el === null || el === document.body || el.matches("main,[role=main]"))
+    return false;
+  if (!framed.has(el))
+    framed.set(el, el.closest("main,[role=main]") === null && (el.matches(FRAME) ||
+      (BAR.test((el.getAttribute("class") || "") + " " + el.id) && el.querySelector("main,[role=main],h1") === null) ||
+      isFramed(el.parentElement)));
+  return framed.get(el);
+}
+
+// Whether an element may be a row: it has a link, a heading or a picture, or is
+// the line of a table that says something.
+function isRow(el) {
+  if (el.localName === "tr")
+    return el.querySelectorAll("td").length > 1 && /\p{L}{2}/u.test(el.textContent.slice(0, 400));
+  if (el.localName === "button")
+    return el.textContent.length > 20 && el.querySelectorAll(":not(svg,svg *)").length >= 3;
+  return el.matches("a[href]") || el.querySelector("a[href],button,[role=button],h2,h3,h4,img") !== null;
+}
+
+// Whether an element is alike in a weaker sense: it has a class and some parts,
+// and nothing to fill in.
+function isItem(el) {
+  return isRow(el) || (el.localName !== "button" && el.classList.length > 0 && el.querySelectorAll("*").length >= 3 &&
+    el.querySelector("input:not([type=checkbox]),select,textarea") === null);
+}
 
 function groupsOf() {
   let largest = 0;
   let rows = 0;
+  let items = 0;
   for (const parent of document.querySelectorAll("ul,ol,main,section,div,tbody,table,[role=list],[role=grid],[role=feed]")) {
     if (spent())
       break;
-    if (parent.childElementCount < 4 || parent.closest(FRAME))
+    if (parent.childElementCount < 4 || parent.closest(FRAME) || isFramed(parent))
       continue;
     const groups = new Map();
+    const alike = new Map();
     let seen = 0;
     for (const child of parent.children) {
       if (++seen > 300)
         break;
       const sign = child.localName + "." + (child.classList[0] || "");
       if (/^(p|br|h\d|script|style|hr|option)\./.test(sign) ||
-          !(child.matches("a[href]") || child.querySelector("a[href],button,[role=button],h2,h3,h4,img")) ||
-          child.matches("button,[role=button],label"))
+          child.matches("[role=button],label") || !isItem(child))
         continue;
-      groups.set(sign, (groups.get(sign) || 0) + 1);
+      alike.set(sign, (alike.get(sign) || 0) + clean(child.textContent.slice(0, 1000)).length);
+      alike.set(sign + "#", (alike.get(sign + "#") || 0) + 1);
+      if (isRow(child))
+        groups.set(sign, (groups.get(sign) || 0) + 1);
     }
+    for (const [sign, n] of alike)
+      if (!sign.endsWith("#") && alike.get(sign + "#") >= 5)
+        items = Math.max(items, n);
     for (const size of groups.values()) {
       largest = Math.max(largest, size);
       rows += size >= 4 ? size : 0;
@@ -80,7 +118,7 @@ function groupsOf() {
   // Rows that are only lines.
   for (const pre of document.querySelectorAll("pre"))
     largest = Math.max(largest, spent() ? 0 : pre.querySelectorAll("a[href]").length);
-  return {largest, rows: Math.max(rows, largest)};
+  return {largest, items, rows: Math.max(rows, largest)};
 }
 
 const INLINE = new Set(["a", "abbr", "b", "bdi", "bdo", "cite", "code", "em", "font", "i", "kbd",
@@ -104,7 +142,7 @@ function isTeaser(block) {
 // prose that follow one another, in one parent or each in a box of its own.
 function proseOf() {
   const blocks = new Map();
-  const prose = {long: 0, together: 0, chars: 0, all: 0, linkChars: 0, figures: 0, lines: ""};
+  const prose = {long: 0, together: 0, chars: 0, all: 0, main: 0, linkChars: 0, figures: 0, lines: "", own: ""};
   const walker = document.createTreeWalker(document.body || document, NodeFilter.SHOW_TEXT);
   // So much of a page says what it is. All parts of an extraction share one
   // limit of work, and this must not use it up.
@@ -129,13 +167,20 @@ function proseOf() {
     blocks.set(block, sum);
   }
   for (const [block, sum] of blocks) {
+    prose.main += isFramed(block) ? 0 : sum.n;
     if (sum.n > LONG * 1.5 || prose.lines.length > 20000)
       continue;
     const line = clean(sum.text);
     prose.lines += line + "\n";
+    if (isFramed(block))
+      continue;
+    prose.own += line + "\n";
     if (sum.links === 0 && isFigure(line) && !block.closest("table,a,pre"))
       prose.figures++;
   }
+  // So many are the days of a calendar.
+  if (prose.figures > 24)
+    prose.figures = 0;
   const near = new Map();
   const count = (el) => {
     near.set(el, (near.get(el) || 0) + 1);
@@ -257,7 +302,7 @@ function signalsOf(items) {
       s.subject++;
     if (role === "radio")
       radios.add(el.name || el.closest("fieldset,[role=radiogroup]") || el.parentElement);
-    if (role === "checkbox" || role === "switch")
+    if ((role === "checkbox" && !el.closest("td,th")) || role === "switch")
       s.toggles++;
     if (role === "checkbox")
       s.boxes++;
@@ -291,7 +336,7 @@ function pageType(items, counts) {
     .map((i) => nameOf(i.el, "button").slice(0, 60)).join(" \n ");
   const links = items.filter((i) => i.role === "link" || i.role === "treeitem").slice(0, 80)
     .map((i) => clean(i.el.textContent.slice(0, 80))).join(" \n ");
-  const heads = [...document.querySelectorAll("h1,h2,h3,legend,[role=heading]")].slice(0, 12)
+  const heads = [...document.querySelectorAll("h1,h2,h3,h4,h5,legend,[role=heading]")].slice(0, 12)
     .filter((h) => visible(h) && !h.closest(FRAME)).map((h) => clean(h.textContent.slice(0, 100)));
   // An old page has no headings, but a line of bold text.
   if (heads.length === 0)
@@ -306,13 +351,15 @@ function pageType(items, counts) {
   const lines = prose.lines;
   const folders = FOLDERS.filter((f) => f.test(links) || f.test(lines)).length;
   const found = lines.split("\n").some((l) => /\p{Nd}/u.test(l) && WORDS.results.test(l));
-  const parts = new Set((links + " \n " + lines).split("\n").map((t) => t.trim())
+  const setting = WORDS.settings.test(head) || WORDS.settings.test(subject) || PATHS.settings.test(path);
+  const parts = new Set((setting ? links + " \n " + lines : prose.own).split("\n").map((t) => t.trim())
     .filter((t) => t.length < 30 && WORDS.account.test(t))).size;
   const bill = WORDS.total.test(lines) && (WORDS.shipping.test(lines) || WORDS.paying.test(lines));
   const charts = [...document.querySelectorAll("canvas,svg")].slice(0, 200)
-    .filter((c) => visible(c) && c.getBoundingClientRect().width >= 150).length;
+    .filter((c) => visible(c) && !c.closest("a,button,li") && c.getBoundingClientRect().width >= 150).length;
+  const bars = document.querySelectorAll("meter,progress,[role=progressbar]").length;
   const mailing = s.to > 0 && s.subject > 0;
-  const {largest: group, rows} = groupsOf();
+  const {largest: group, rows, items: listed} = groupsOf();
   const bodyChars = prose.all;
   const fields = s.text + s.areas + s.selects + s.toggles + s.choices;
   const query = queryOf();
@@ -324,18 +371,35 @@ function pageType(items, counts) {
   const teasers = document.querySelectorAll("h2 a,h3 a,h4 a,a h2,a h3,a h4").length;
   const paged = document.querySelector('[rel=next],[rel=prev],[class*=pagination],[class*=pager],nav[aria-label*="age"]') !== null;
   const has = (kind) => WORDS[kind].test(head);
+  // A dashboard says so in its heading, or in a part of its title that says
+  // little else: products are called so, too.
+  const board = WORDS.dashboard.test(h1 ? clean(h1.textContent).slice(0, 300) : "") ||
+    document.title.slice(0, 300).split(/\s[-–—|·:•]\s|[|:·]/).map(clean)
+      .some((t) => t !== "" && (t.match(WORDS.dashboard) || [""])[0].length * 2 >= t.length);
+  const drawn = prose.figures >= 3 || charts >= 1 || bars >= 3;
+  // Several drawings, but not one in each row of a list.
+  const overview = charts !== group && (charts >= 2 || (charts === 1 && prose.figures >= 3));
+  // The cart is what the page is about.
+  const cart = has("checkout") || WORDS.checkout.test(heads[0] || "");
+  const codes = document.querySelectorAll("pre").length;
+  // Paragraphs are longer than what advertising says of each advantage, unless
+  // something else marks an article.
+  const brief = prose.long >= 4 && prose.chars < 160 * prose.long && codes === 0 && counts.article !== 1 &&
+    document.querySelector("time[datetime],meta[name=author]:not([content=''])") === null;
+  // How much of what the page says its rows say.
+  const share = prose.main > 0 ? listed / prose.main : 0;
   const yes = (cond, points) => (cond ? points : 0);
   const score = {
     login: s.passwords === 0 ? (asksName ? 5 + yes(s.username > 0, 2) : 0) : 5 + yes(s.currentPassword, 3) + yes(has("login"), 2) +
       yes(PATHS.login.test(path), 2) + yes(WORDS.login.test(buttons), 2) +
-      yes(s.passwords > 1, -5) + yes(s.newPassword, -5) + yes(fields > 5, -3) +
+      yes(s.passwords > 1, -5) + yes(s.newPassword, -5) + yes(fields > 5 || s.text > 2, -3) +
       yes(has("register"), -2) + yes(has("settings"), -2) + yes(s.card > 0, -4),
     register: s.passwords === 0 && !has("register") ? 0 : yes(s.newPassword, 4) +
       yes(s.passwords > 1, 4) + yes(has("register"), 4) + yes(PATHS.register.test(path), 3) +
       yes(WORDS.register.test(buttons), 2) + yes(s.passwords > 0 && fields >= 3, 2) +
       yes(fields === 0 && s.passwords === 0, -6) + yes(has("settings"), -4) +
-      yes(s.currentPassword, -3),
-    search_engine: s.search === null || query !== "" ? 0 : 3 + yes(bodyChars < 1500, 2) +
+      yes(s.currentPassword, -3) + yes(fields > 8 && !has("register") && !PATHS.register.test(path), -4),
+    search_engine: s.search === null || query !== "" || (isFramed(s.search) && !has("search")) ? 0 : 3 + yes(bodyChars < 1500, 2) +
       yes(items.length < 60, 1) + yes(prose.long === 0, 1) + yes(has("search"), 2) +
       yes(WORDS.search.test(subject) && !has("search"), 1) +
       yes(prose.all < 600 && group < 4, 2) + yes(group >= 5, -3) +
@@ -346,23 +410,28 @@ function pageType(items, counts) {
     search_results: yes(query !== "", 4) + yes(s.search !== null && s.search.value !== "", 3) +
       yes(PATHS.search.test(path), 2) + yes(has("results"), 3) + yes(has("search"), 1) +
       yes(group >= 5, 2) + yes(paged, 1) + yes(found, 3) +
+      yes(query === "" && s.search !== null && s.search.value === "" && !PATHS.search.test(path) &&
+        !has("results") && !has("search"), -4) +
       yes(query === "" && !found && (s.search === null || s.search.value === ""), -4) + yes(group < 3, -3),
-    form: fields < 2 ? 0 : yes(fields >= 3, 3) + yes(fields >= 5, 1) + yes(s.areas > 0, 1) +
+    form: fields < 2 ? yes(fields === 1 && s.email === 1 && prose.main < 400 && group < 4 && prose.figures === 0, 5) : yes(fields >= 3, 3) + yes(fields >= 5, 1) + yes(s.areas > 0, 1) +
       yes(has("contact"), 3) + yes((counts.form || 0) > 0, 1) + yes(WORDS.send.test(buttons), 1) +
-      yes(prose.long > 5, -4) + yes(group > 15, -3) + yes(s.passwords > 0, -3) + yes(mailing, -3),
+      yes(prose.long > 5, -4) + yes(group > 15, -3) + yes(s.passwords > 0 && fields < 7, -3) + yes(mailing, -3) + yes(board, -3),
     article: yes(counts.article === 1, 2) + yes(prose.together >= 3, 3) + yes(prose.together >= 6, 2) +
-      yes(prose.chars > 3000, 1) + yes(told > 0.5, 2) + yes(told > 0.3 && prose.chars > 6000, 3) +
+      yes(prose.chars > 3000, 1) + yes(told > 0.5, 2) + yes(told > 0.8 && prose.chars > 2000, 4) + yes(told > 0.3 && prose.chars > 6000, 3) +
       yes(/article|blog/.test(ogType), 3) +
       yes(["Article", "NewsArticle", "BlogPosting", "ReportageNewsArticle", "ScholarlyArticle"]
         .some((t) => ld.has(t)), 3) +
       yes(document.querySelector("time[datetime],meta[name=author],meta[property='article:published_time'],[rel=author]") !== null, 1) +
       yes(linkShare < 0.3, 1) + yes(h1 !== null, 1) + yes(PATHS.article.test(path), 1) +
       yes(group > 20 && told < 0.3, -4) + yes((counts.article || 0) > 3, -3) +
-      yes(prose.together < 2, -4),
+      yes(prose.together < 2, -4) + yes(prose.chars < 500 && prose.together < 3 && codes < 2, -2) + yes(codes >= 2 && heads.length >= 4, 3) + yes(fields > 8, -3) +
+      yes(brief, -4),
     list: yes(group >= 5, 3) + yes(rows >= 10, 3) + yes(rows >= 20, 2) +
+      yes(share > 0.5, 3) + yes(overview, -5) + yes(board, -4) + yes(fields > 5 && s.passwords > 0, -4) +
+      yes(told > 0.5 && prose.long >= 5 && !((counts.article || 0) >= 3), -4) + yes(fields > 8 && s.boxes * 2 < fields, -4) +
       yes(linkShare > 0.5, 2) + yes((counts.article || 0) >= 3, 2) + yes(paged, 1) + yes(teasers >= 5, 2) +
       yes(ld.has("ItemList") || ld.has("CollectionPage"), 3) + yes(PATHS.list.test(path), 1) +
-      yes(prose.together >= 3 && told > 0.5, -5) + yes(prose.together >= 6 && told > 0.3, -4) + yes(query !== "" || found, -2) +
+      yes(prose.together >= 3 && told > 0.5, -5) + yes(prose.together >= 6 && told > 0.3, -4) + yes(query !== "" || (found && (share <= 0.5 || s.search === null)), -5) +
       yes(folders >= 3, -3) + yes(bill, -2) + yes(parts >= 4 && s.toggles + s.selects > 1, -3),
     email_inbox: !has("inbox") && !PATHS.inbox.test(path) && folders < 3 ? 0 : yes(has("inbox"), 4) +
       yes(folders >= 3, 4) + yes(mailing, -6) + yes(WORDS.inbox.test(links), 2) + yes(PATHS.inbox.test(path), 2) +
@@ -371,19 +440,24 @@ function pageType(items, counts) {
     email_compose: s.to === 0 && s.subject === 0 ? 0 : yes(s.to > 0, 3) + yes(s.subject > 0, 2) +
       yes(s.editor > 0, 2) + yes(WORDS.send.test(buttons), 2) + yes(has("compose"), 3) +
       yes(PATHS.compose.test(path), 2) + yes(s.to === 0, -3),
-    dashboard: yes(has("dashboard"), 4) + yes(prose.figures >= 3, 2) + yes(charts >= 1, 1) + yes(charts >= 2, 2) +
+    dashboard: yes(board, drawn ? 4 : 3) + yes(prose.figures >= 3, 2) + yes(charts >= 1, 1) + yes(charts >= 2, 2) +
       yes(found || query !== "", -3) + yes(fields > 4, -2) + yes(PATHS.dashboard.test(path), 2) +
-      yes(document.querySelectorAll("canvas,svg[width],svg[viewBox],[class*=chart],meter,progress").length >= 3, 3) +
-      yes((counts.table || 0) > 0 && prose.long < 3, 1) + yes(WORDS.logout.test(links + buttons), 1) +
-      yes(document.querySelectorAll("[class*=card],[class*=metric],[class*=stat],[class*=tile],[class*=widget],[class*=kpi]").length >= 3, 2) +
+      yes(charts + bars >= 3, 3) + yes(share > 0.5 && group >= 5 && !overview, -3) + yes(overview, 3) +
+      yes(prose.figures >= 6 && group < 5 && fields < 5, 3) + yes(prose.chars > 700, -3) + yes(fields > 8, -4) +
+      yes(WORDS.logout.test(links + buttons), 1) +
+      yes(document.querySelectorAll("[class*=card],[class*=metric],[class*=stat],[class*=tile],[class*=widget],[class*=kpi]").length >= 3 && drawn, 2) +
       yes(prose.long > 5, -4),
     settings: yes(has("settings"), 4) + yes(!has("settings") && WORDS.settings.test(subject), 2) +
+      yes(!setting && !(s.currentPassword && s.newPassword) && s.text > s.toggles + s.selects, -3) +
       yes(parts >= 3 && fields + s.passwords > 1, 2) + yes(parts >= 5 && fields + s.passwords > 1, 1) +
       yes(PATHS.settings.test(path), 2) +
       yes(s.currentPassword && s.newPassword, 4) + yes(s.toggles >= 3, 2) +
       yes(s.toggles + s.selects >= 4, 1) + yes(WORDS.save.test(buttons), 2) +
       yes(fields + s.passwords < 2, -5) + yes(prose.long > 5, -3),
-    checkout: yes(has("checkout"), 4) + yes(bill, 4) + yes(WORDS.order.test(links), 1) + yes(PATHS.checkout.test(path), 2) + yes(s.card > 0, 4) +
+    checkout: yes(has("checkout"), 4) + yes(!has("checkout") && cart, 2) + yes(bill, 2) +
+      yes(bill && (s.card > 0 || s.address > 1 || WORDS.order.test(buttons + links)), 2) +
+      yes(cart && WORDS.total.test(lines), 5) + yes(cart && s.numbers >= 2, 3) +
+      yes(WORDS.order.test(links), 1) + yes(PATHS.checkout.test(path), 2) + yes(s.card > 0, 4) +
       yes(s.address >= 2, 2) + yes(WORDS.checkout.test(buttons) || WORDS.order.test(buttons), 2) +
       yes(s.numbers > 0 && WORDS.total.test(lines), 2) + yes(fields + s.options < 2, -5) + yes(prose.long > 5, -4),
   };
