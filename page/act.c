@@ -210,6 +210,7 @@ act_on_world(struct page *p)
 	iov[n++] = SCRIPT_IOV(groups);
 	iov[n++] = SCRIPT_IOV(fill);
 	iov[n++] = SCRIPT_IOV(list);
+	iov[n++] = SCRIPT_IOV(consent);
 	iov[n++] = SCRIPT_IOV(results);
 	iov[n++] = SCRIPT_IOV(shot);
 	iov[n++] = SCRIPT_IOV(signs);

@@ -43,6 +43,7 @@ PAGE_JS = \
 	page/act.js \
 	page/choose.js \
 	page/common.js \
+	page/consent.js \
 	page/concepts.js \
 	page/content.js \
 	page/files.js \
@@ -82,6 +83,7 @@ page/scripts.c: $(PAGE_JS) page/embed.sh page/readability.stamp
 	    act=$(srcdir)/page/act.js \
 	    choose=$(srcdir)/page/choose.js \
 	    common=$(srcdir)/page/common.js \
+	    consent=$(srcdir)/page/consent.js \
 	    concepts=$(srcdir)/page/concepts.js \
 	    files=$(srcdir)/page/files.js \
 	    fill=$(srcdir)/page/fill.js \

@@ -308,7 +308,7 @@ class Refusal extends Error {
 function checkLocator(locator) {
   if (!locator || typeof locator !== "object")
     throw new Refusal("locator", "the locator is no object");
-  if (locator.mode === "pager")
+  if (locator.mode === "pager" || locator.mode === "consent")
     return;
   if (locator.mode === "selector") {
     if (typeof locator.selector !== "string" || locator.selector.trim() === "")
@@ -333,6 +333,7 @@ function locate(locator) {
   const roots = allRoots();
   const found = locator.mode === "selector" ? bySelector(locator, roots)
     : locator.mode === "pager" ? byPager(roots)
+    : locator.mode === "consent" ? byConsent(locator, roots)
       : bySemantics(locator, roots);
   return {found: found.filter((c) => c.score >= FOUND_AT && !isTaken(c.el, locator)),
     others: found.filter((c) => c.score < FOUND_AT), roots};
@@ -462,6 +463,8 @@ function sayLocator(locator) {
     return `no element fits the selector ${quote(locator.selector)}`;
   if (locator.mode === "pager")
     return "nothing leads on";
+  if (locator.mode === "consent")
+    return `no banner has a button to ${locator.answer}`;
   const kind = locator.kind && locator.kind !== "any" ? locator.kind : "element";
   return `no ${kind} is called ${quote(locator.query)}`;
 }

@@ -136,7 +136,7 @@ async function reach(c) {
   const over = hitAt(target, points[0][0], points[0][1]).hit;
   if (leaveField())
     return {why: "is covered", again: true};
-  return {why: "is covered by " + (over === null ? "nothing that can be pressed" : sayElement(over))};
+  return {why: "is covered by " + (over === null ? "nothing that can be pressed" : sayElement(over) + sayConsent(over))};
 }
 
 // What the field that was typed into last has opened, a calendar, closes when one

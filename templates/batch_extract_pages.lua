@@ -23,6 +23,7 @@ local item_properties = {
 	attempts = { type = "integer", description = "1, or 2 if it was "
 		.. "tried again." },
 	elapsedMs = { type = "integer", description = "Time it took." },
+	consent = kit.consent_out(),
 	error = kit.error_out(),
 }
 
@@ -56,6 +57,7 @@ local template = {
 				.. "one that hangs is tried once more, for at "
 				.. "most 10000."),
 			settle = kit.settle(),
+			consent = kit.consent_in(),
 			csv = kit.boolean(false,
 				"Whether to make a CSV artifact, too."),
 		},
@@ -141,6 +143,7 @@ local function make_record(null, url, nav, err)
 		record.status = nav.status or null
 		record.pending = nav.pending
 		record.partial = nav.partial or nil
+		record.consent = nav.consent
 	end
 	if doc then
 		record.title = kit.cut(doc:get("pageInfo", "title")
@@ -230,7 +233,7 @@ function template.run(ctx)
 		local nav, err, attempts = kit.read(tab, url,
 			inputs.extract,
 			{ timeoutMs = inputs.navigationTimeoutMs,
-				settle = inputs.settle })
+				settle = inputs.settle, ctx = ctx })
 		local record = make_record(ctx.null, url, nav, err)
 		record.elapsedMs = ctx:clock() - started
 		record.attempts = attempts

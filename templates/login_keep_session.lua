@@ -61,6 +61,7 @@ local template = {
 			.. "if not given, a new session cookie and the marks "
 			.. "of a signed-in page, as a way to sign out."),
 		dialogs = kit.dialogs(),
+		consent = kit.consent_in(),
 		navigationTimeoutMs = kit.navigation_timeout(),
 	}, { "startUrl", "credentials" }),
 	outputs = {
@@ -100,6 +101,7 @@ local template = {
 				.. "page begins, where it is not known "
 				.. "whether it worked." },
 			httpStatus = kit.status_out(),
+			consent = kit.consent_out(),
 			cookiesSaved = { type = "integer",
 				description = "Cookies that the final page "
 				.. "has in the session." },
@@ -383,17 +385,20 @@ end
 function template.run(ctx)
 	local inputs, tab = ctx.inputs, ctx:tab()
 	local step = kit.stepper(ctx, 5, tab)
-	local signed_in, known, result
+	local signed_in, known, result, consent
 
 	step("open_page", function()
 		kit.open(tab, inputs.startUrl, inputs.navigationTimeoutMs)
+		consent = kit.consent(ctx, tab)
 		signed_in = is_signed_in(tab, inputs)
 		known = kit.signs(tab, {}).messages
 	end)
 	if signed_in then
 		ctx:warn("the session is signed in already")
 		ctx:progress { done = 5, total = 5 }
-		return make_result(ctx, tab, "authenticated")
+		result = make_result(ctx, tab, "authenticated")
+		result.consent = consent
+		return result
 	end
 	local before = sign_in(ctx, tab, step, known)
 	step("verify", function()
@@ -403,6 +408,7 @@ function template.run(ctx)
 			add_signs(result, now, before)
 			tell_unknown(ctx, tab, state, why)
 		end
+		result.consent = consent
 		return { loginState = state }, result.success
 	end)
 	return result

@@ -31,6 +31,7 @@ local snapshot = {
 		success = { type = "boolean",
 			description = "Whether it was read." },
 		pending = kit.pending_out(),
+		consent = kit.consent_out(),
 		error = kit.error_out(),
 	},
 }
@@ -84,6 +85,7 @@ local template = {
 		},
 		extract = kit.extract(),
 		settle = kit.settle(),
+		consent = kit.consent_in(),
 		compare = kit.object({
 			fields = {
 				type = "array", minItems = 1, uniqueItems = true,
@@ -210,6 +212,7 @@ local function make_snapshot(null, page)
 			or null,
 		success = page.err == nil,
 		pending = nav and nav.pending,
+		consent = nav and nav.consent,
 		error = page.err and kit.error(page.err) or nil,
 	}
 end
@@ -398,7 +401,7 @@ local function read_pages(ctx, rules)
 		local page = { url = url }
 		page.nav, page.err = kit.read(tab, url, extract,
 			{ timeoutMs = inputs.navigationTimeoutMs,
-				settle = inputs.settle })
+				settle = inputs.settle, ctx = ctx })
 		if page.nav and page.nav.doc then
 			page.facts = facts_of(page.nav.doc, rules.topSections)
 		end

@@ -51,6 +51,7 @@ local template = {
 		extract = kit.extract(),
 		settle = kit.settle(),
 		dialogs = kit.dialogs(),
+		consent = kit.consent_in(),
 		navigationTimeoutMs = kit.navigation_timeout(
 			"Time a page has to load, in milliseconds."),
 	}, { "startUrl" }),
@@ -88,6 +89,7 @@ local template = {
 					.. "pages, one that was there already, "
 					.. "or nothing to go on by." },
 			error = kit.error_out(),
+			consent = kit.consent_out(),
 		},
 	},
 	limits = { maxUrls = MAX_PAGES, maxConcurrency = 1,
@@ -302,10 +304,12 @@ function template.run(ctx)
 			or { mode = "pager" },
 		max_pages = given.maxPages or PAGES, wait_for = given.waitFor }
 	local list, seen = {}, {}
+	local consent
 
 	ctx:progress { done = 0, total = rules.max_pages }
 	ctx:step("first_page", function()
 		kit.open(tab, inputs.startUrl, inputs.navigationTimeoutMs)
+		consent = kit.consent(ctx, tab)
 		local pending = kit.rest(tab, inputs.settle)
 		is_new(tab, seen)
 		extract_page(ctx, tab, list, pending)
@@ -315,7 +319,9 @@ function template.run(ctx)
 	warn_of_missing(ctx, tab, rules, list, reason, err)
 	store(ctx, list)
 	ctx:progress { done = #list, total = #list }
-	return make_result(list, reason, err)
+	local result = make_result(list, reason, err)
+	result.consent = consent
+	return result
 end
 
 return template

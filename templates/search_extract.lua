@@ -27,6 +27,7 @@ local template = {
 		extract = kit.extract(),
 		settle = kit.settle(),
 		dialogs = kit.dialogs(),
+		consent = kit.consent_in(),
 		navigationTimeoutMs = kit.navigation_timeout(),
 	}, { "startUrl", "query" }),
 	outputs = {
@@ -39,6 +40,7 @@ local template = {
 			finalPage = kit.page_out("The page it ended on."),
 			query = { type = "string",
 				description = "What was searched for." },
+			consent = kit.consent_out(),
 			resultOpened = { type = "boolean",
 				description = "Whether a result was opened." },
 			pageInfo = info_out,
@@ -107,6 +109,7 @@ function template.run(ctx)
 
 	step("open_page", function()
 		kit.open(tab, inputs.startUrl, inputs.navigationTimeoutMs)
+		result.consent = kit.consent(ctx, tab)
 	end)
 	step("search", function()
 		kit.must(tab:fill(kit.target(inputs.searchField, "field",

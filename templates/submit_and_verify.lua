@@ -53,6 +53,7 @@ local inputs = kit.object({
 	extract = kit.extract(),
 	settle = kit.settle(),
 	dialogs = kit.dialogs(),
+	consent = kit.consent_in(),
 	navigationTimeoutMs = kit.navigation_timeout(),
 }, { "startUrl" })
 inputs.anyOf = { { required = { "fields" } }, { required = { "submit" } } }
@@ -78,6 +79,7 @@ local template = {
 				.. "met." },
 			messages = kit.messages_out(),
 			httpStatus = kit.status_out(),
+			consent = kit.consent_out(),
 			finalPage = kit.page_out("The page it ended on."),
 			submittedFields = { type = "array",
 				items = { type = "string" },
@@ -233,6 +235,7 @@ function template.run(ctx)
 
 	step("open_page", function()
 		kit.open(tab, inputs.startUrl, inputs.navigationTimeoutMs)
+		result.consent = kit.consent(ctx, tab)
 		before = kit.signs(tab, {})
 	end)
 	for i, entry in ipairs(fields) do

@@ -105,6 +105,13 @@ function kit.condition(description)
 	}
 end
 
+function kit.consent_in()
+	return { type = "string", enum = { "leave", "refuse", "accept" },
+		default = "leave", description = "What to do with a banner "
+		.. "that asks about cookies: leave it, or answer it by a "
+		.. "click; refuse also looks behind its settings." }
+end
+
 function kit.navigation_timeout(description)
 	return kit.integer(1000, 120000, 30000, description
 		or "Time a page has to load, in milliseconds; if it did not, "
@@ -166,6 +173,17 @@ function kit.page_out(description)
 			title = { type = "string",
 				description = "The page's title." },
 		}, description = description }
+end
+
+function kit.consent_out()
+	return { type = "object", required = { "answer", "button" },
+		properties = {
+			answer = { type = "string",
+				enum = { "refused", "accepted" },
+				description = "How it was answered." },
+			button = { type = "string",
+				description = "What the button says." },
+		}, description = "A banner about cookies that was answered." }
 end
 
 function kit.summary_out(what)
@@ -337,10 +355,18 @@ local function again(tab, err, timeout, try)
 	return nav, second, second and second.needsFresh
 end
 
+-- With ctx among the options a banner is answered, see kit.consent().
 function kit.read(tab, url, extract, options)
 	local function try(timeout)
-		return tab:read(url, extract, { timeoutMs = timeout,
+		local nav, err = tab:read(url, extract, { timeoutMs = timeout,
 			settle = options.settle })
+		local done = nav and nav.doc and options.ctx
+			and kit.consent(options.ctx, tab)
+		if done then
+			nav.consent = done
+			nav.doc, err = tab:extract(extract)
+		end
+		return nav, err
 	end
 	local nav, err = try(options.timeoutMs)
 	local spoilt
@@ -366,6 +392,41 @@ function kit.open(tab, url, timeout)
 		nav, err = again(tab, err, timeout, try)
 	end
 	return kit.must(nav, err)
+end
+
+local BANNER_MS = 1500 -- for one that a program will draw
+local ANSWERED = { refuse = "refused", accept = "accepted" }
+
+-- Finds a banner or a button of one, and clicks on it where press is true; what
+-- it is called, or nil.
+local function consent_part(tab, part, press, ms)
+	local target = { mode = "consent", answer = part }
+	local found = tab:find(target, { timeoutMs = ms })
+	return found and (not press
+		or tab:click(target, { timeoutMs = BANNER_MS })) and found.name
+end
+
+-- Answers a banner about cookies on the tab's page as the inputs say; what was
+-- done, or nil. A banner that cannot be answered so is warned of. Some have a
+-- button to refuse behind their settings only, or one that saves these.
+function kit.consent(ctx, tab)
+	local how = ctx.inputs.consent or "leave"
+
+	if how == "leave" or not (consent_part(tab, "banner")
+			or (consent_part(tab, "coming")
+			and consent_part(tab, "banner", false, BANNER_MS))) then
+		return nil
+	end
+	local button = consent_part(tab, how, true)
+		or (how == "refuse" and consent_part(tab, "settings", true)
+			and (consent_part(tab, "refuse", true, BANNER_MS)
+			or consent_part(tab, "save", true)))
+	if not button then
+		ctx:warn("a banner about cookies has no button to " .. how
+			.. ": " .. kit.cut(kit.must(tab:info()).url, 200))
+		return nil
+	end
+	return { answer = ANSWERED[how], button = kit.cut(button, 120) }
 end
 
 -- A locator for tabs: what the caller gave, or what an element of that kind is
