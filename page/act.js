@@ -191,10 +191,10 @@ const STEPS = {
   signs,
   async find(o) {
     try {
-      const got = await find(o, async () => ({why: null}));
+      const got = await find(o, o.operable ? (c) => fillable(c, o) : async () => ({why: null}));
       return {element: Object.assign(infoOf(got.c), {matches: got.same})};
     } catch (e) {
-      if (e instanceof Refusal && e.code === "element")
+      if (e instanceof Refusal && (e.code === "element" || (o.operable && e.code === "operable")))
         return {element: null};
       throw e;
     }

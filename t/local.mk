@@ -80,6 +80,7 @@ SYSTEM_TESTS = \
 	t/regress/0151-hanging-script.t \
 	t/regress/0160-user-name-is-no-secret.t \
 	t/regress/0161-consent-is-answered.t \
+	t/regress/0123-pages-of-a-form.t \
 	t/scenario/adopt.t \
 	t/scenario/audit.t \
 	t/scenario/badinput.t \

@@ -101,6 +101,18 @@ local function open_result(ctx, tab, locator)
 	return true
 end
 
+-- A search behind a button is opened before it can be typed into.
+local function open_search(tab, target)
+	if tab:find(target, { operable = true }) then
+		return
+	end
+	local icon = kit.target(nil, "button", "search")
+	local found = tab:find(icon)
+	if found and found.visible and found.enabled then
+		kit.must(tab:click(icon))
+	end
+end
+
 function template.run(ctx)
 	local inputs, tab = ctx.inputs, ctx:tab()
 	local step = kit.stepper(ctx, 5, tab)
@@ -112,8 +124,9 @@ function template.run(ctx)
 		result.consent = kit.consent(ctx, tab)
 	end)
 	step("search", function()
-		kit.must(tab:fill(kit.target(inputs.searchField, "field",
-			"search"), inputs.query, { free = true }))
+		local target = kit.target(inputs.searchField, "field", "search")
+		open_search(tab, target)
+		kit.must(tab:fill(target, inputs.query, { free = true }))
 		kit.must(tab:submit(inputs.submit
 			and kit.target(inputs.submit, "button")))
 	end)

@@ -85,6 +85,11 @@ local template = {
 				items = { type = "string" },
 				description = "Names of the fields that were "
 					.. "filled in." },
+			nextPressed = { type = "array",
+				items = { type = "string" },
+				description = "Buttons that were pressed to "
+					.. "come to further pages of the "
+					.. "form." },
 			indicatorMatched = kit.nullable("boolean",
 				"Whether the condition was met; null if there "
 				.. "is none."),
@@ -138,7 +143,82 @@ local function about(err, name)
 		message = "field " .. name .. ": " .. err.message }
 end
 
-local function fill(ctx, tab, entry)
+-- ---- forms of several pages ----
+
+local MAX_PAGES = 10
+local NEXT = { "next", "continue" }
+local APPEAR_MS = 2000 -- for what a choice on this page brings
+
+-- The button to the next page, unless it is the one that sends.
+local function find_next(tab, submit)
+	local sends = submit and tab:find(submit)
+	for _, query in ipairs(NEXT) do
+		local target = kit.target(nil, "button", query)
+		local found = tab:find(target)
+		if found and found.visible and found.enabled
+				and found.role == "button"
+				and found.score >= 0.65
+				and not (sends and sends.visible
+				and sends.name == found.name) then
+			return target, found.name
+		end
+	end
+	return nil
+end
+
+local function is_there(tab, target)
+	local found = tab:find(target)
+	return found and (found.visible or target.kind == "any"
+		or tab:find(target, { operable = true }))
+end
+
+local TEXT = "() => document.body.innerText.slice(0, 20000)"
+local CHANGED = "async (was) => { for (let n = 0; n < 60; n++) { "
+	.. "if (document.body.innerText.slice(0, 20000) !== was) return true; "
+	.. "await new Promise((done) => setTimeout(done, 50)); } return false }"
+
+-- Whether the page has gone on.
+local function press_next(tab, on, name, before)
+	local was = kit.must(tab:look(TEXT))
+	kit.must(tab:click(on))
+	local changed = kit.must(tab:look(CHANGED, was))
+	local now = kit.signs(tab, { known = before.messages })
+	if #now.messages > 0 then
+		error({ code = "STEP_EXECUTION_FAILED", cause = "FORM_INVALID",
+			message = "behind " .. name .. " the page says: "
+			.. table.concat(now.messages, "; ") }, 0)
+	end
+	return changed
+end
+
+-- Presses next until what is meant is there, as long as there is a next.
+local function go_on_to(ctx, tab, target, result, before)
+	local submit = ctx.inputs.submit
+		and kit.target(ctx.inputs.submit, "button")
+
+	for _ = 1, MAX_PAGES do
+		if is_there(tab, target) then
+			return
+		end
+		local on, name = find_next(tab, submit)
+		if not on or tab:find(target, { operable = true,
+				timeoutMs = APPEAR_MS }) then
+			return
+		end
+		local changed
+		ctx:step("next_page", function()
+			changed = press_next(tab, on, name, before)
+			return { pressed = name }
+		end)
+		if not changed then
+			return
+		end
+		result.nextPressed = result.nextPressed or ctx.json.array {}
+		result.nextPressed[#result.nextPressed + 1] = name
+	end
+end
+
+local function fill(ctx, tab, entry, result, before)
 	-- The field of files is often hidden behind what is called so.
 	local target = kit.target(entry.locator, entry.file and "any" or "field",
 		entry.name)
@@ -146,6 +226,7 @@ local function fill(ctx, tab, entry)
 	if value == nil then
 		value = entry.secret or entry.file
 	end
+	go_on_to(ctx, tab, target, result, before)
 	local done, err = tab:fill(target, value)
 
 	if not done then
@@ -240,14 +321,18 @@ function template.run(ctx)
 	end)
 	for i, entry in ipairs(fields) do
 		step("fill_field", function()
-			fill(ctx, tab, entry)
+			fill(ctx, tab, entry, result, before)
 			result.submittedFields[i] = entry.name
 			return { field = entry.name }
 		end)
 	end
 	step("submit", function()
-		local done = kit.must(tab:submit(inputs.submit
-			and kit.target(inputs.submit, "button")))
+		local target = inputs.submit
+			and kit.target(inputs.submit, "button")
+		if target then
+			go_on_to(ctx, tab, target, result, before)
+		end
+		local done = kit.must(tab:submit(target))
 		stays = not done.navigated and not done.newTab
 		return { navigated = done.navigated }
 	end)

@@ -79,14 +79,33 @@ push_found(lua_State *L, void *arg)
 	return n;
 }
 
-/* find(locator, options) */
+/* The locator, and the flag of that name if it is among the options. */
+static void
+push_flag_args(
+    lua_State *L, const char *flag, int options, struct page_act_options *ret)
+{
+	luaL_checktype(L, 2, LUA_TTABLE);
+	lua_createtable(L, 0, 2);
+	lua_pushvalue(L, 2);
+	lua_setfield(L, -2, "locator");
+	if (lua_istable(L, options)) {
+		lua_getfield(L, options, flag);
+		lua_setfield(L, -2, flag);
+	}
+	lua_json_encode(L, -1);
+	ret->args = lua_tolstring(L, -1, &ret->args_len);
+}
+
+/*
+ * find(locator, {operable=}): operable: only a field that can be filled in now
+ */
 static int
 tab_find(lua_State *L)
 {
 	struct tab *tab = tab_check(L);
 	struct page_act_options o = act_options(L, 3);
 
-	push_args(L, "locator", 2, &o);
+	push_flag_args(L, "operable", 3, &o);
 	if (tab->page == NULL ||
 	    !page_act(tab->page, PAGE_ACT_FIND, &o, tab_on_result, tab))
 		return tab_no_page(L);
@@ -162,22 +181,6 @@ fill_secret(
 	return begun;
 }
 
-/* free: any text may be left in the field, nothing is chosen for it */
-static void
-push_fill_args(lua_State *L, struct page_act_options *ret)
-{
-	luaL_checktype(L, 2, LUA_TTABLE);
-	lua_createtable(L, 0, 2);
-	lua_pushvalue(L, 2);
-	lua_setfield(L, -2, "locator");
-	if (lua_istable(L, 4)) {
-		lua_getfield(L, 4, "free");
-		lua_setfield(L, -2, "free");
-	}
-	lua_json_encode(L, -1);
-	ret->args = lua_tolstring(L, -1, &ret->args_len);
-}
-
 static int
 do_fill(lua_State *L, void *arg)
 {
@@ -187,7 +190,7 @@ do_fill(lua_State *L, void *arg)
 	size_t len;
 
 	luaL_argcheck(L, !lua_isnoneornil(L, 3), 3, "a value");
-	push_fill_args(L, &o);
+	push_flag_args(L, "free", 4, &o);
 	secret = secret_text(L, 3, &len);
 	if (secret != NULL) {
 		tab->filling_number =
