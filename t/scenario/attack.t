@@ -7,6 +7,7 @@ use strict;
 use warnings;
 use BrowserTask::Beside;
 use BrowserTask::Harness;
+use BrowserTask::Scenario;
 use BrowserTask::Size qw(figure);
 use IO::Socket::UNIX;
 use Test::More;
@@ -18,6 +19,7 @@ use constant {
 
 my $build = $ENV{builddir} // die "builddir is not set\n";
 my $srcdir = $ENV{srcdir} // '.';
+my $chromium = $ENV{CHROMIUM_DIR} // '/usr/lib/chromium';
 my %attacks;
 
 plan skip_all => 'sanitizers make calls of their own'
@@ -293,6 +295,48 @@ sub file {
 	return <$fh> // '';
 }
 
+# Of the real browser's children, those that pages can reach: zygotes and
+# brokers hear none. What holds each beyond what holds the browser.
+sub children {
+	my ($mode) = @_;
+	my $site = BrowserTask::Scenario::Site->new;
+	my $i = BrowserTask::Harness->new(mode => $mode)->start;
+	my $c = client($i);
+	my $run = batch($c, [ map { $site->url($_) } '/article',
+		'/never-headers' ], { mode => 'async' }, concurrency => 1);
+	my %seen;
+
+	ok(done($c, $run->{runId}, 1), "$mode: a page is read");
+	my @tree = tree($i->{pid});
+	my ($browser) = grep { $_->{cmd} =~ /--remote-debugging-pipe/
+	    && $_->{cmd} !~ /--type=/ } @tree;
+	my $own = filters($browser->{pid});
+	for my $p (@tree) {
+		my ($kind) = $p->{cmd} =~ /--type=(\S+)/ or next;
+		my ($status, $n);
+		next if $kind =~ /^(?:zygote|broker)$/;
+		# One that is being started confines itself before it serves.
+		wait_until(60, sub {
+			$status = file("/proc/$p->{pid}/status");
+			($n) = $status =~ /^Seccomp_filters:\s+(\d+)$/m;
+			return !defined $n || $n > $own;
+		});
+		next if !defined $n;
+		$seen{$kind}++;
+		note sprintf '%-12s %-20s %d filters, the browser %d', $mode,
+		    $kind, $n, $own;
+		cmp_ok($n, '>', $own, "$kind: a filter of its own");
+		like($status, qr/^Seccomp:\s+2$/m, "$kind: which is on");
+		like($status, qr/^NoNewPrivs:\s+1$/m, "$kind: no new privileges");
+		like($status, qr/^CapEff:\s+0+$/m, "$kind: no capability");
+	}
+	ok($seen{renderer}, 'a renderer is there');
+	ok((grep { $_ ne 'renderer' } keys %seen), 'and others');
+	$c->call('run.cancel', { runId => $run->{runId} });
+	is($i->stop, 0, 'the instance ends');
+	$site->stop;
+}
+
 # The filter of the real worker is there before it reads from anybody.
 sub order {
 	my $dir = instance((modes())[0])->dir;
@@ -322,7 +366,11 @@ sub order {
 alarm 900;
 beside(mode_parts(workers => \&workers, 'state of a worker' => \&state_of_worker,
 	supervisord => \&supervisord, launcher => \&launcher,
-	cell => \&cell, egressd => \&egressd),
+	cell => \&cell, egressd => \&egressd, children => sub {
+		plan skip_all => 'no Chromium is installed'
+		    unless grep { -x } glob "$chromium/chromium{,-headless-shell}";
+		children(@_);
+	}),
     order => sub {
 	plan skip_all => 'no strace'
 	    if system('command -v strace >/dev/null') != 0;
