@@ -22,6 +22,7 @@ common_libcommon_a_SOURCES = \
 	common/panic.c \
 	common/panic.h \
 	common/secretname.c \
+	common/recordfile.h \
 	common/secretname.h \
 	common/timers.c \
 	common/timers.h \

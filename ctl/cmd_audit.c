@@ -2,7 +2,9 @@
  * audit: the audit log, row by row, and whether nobody has changed it. Both are
  * asked on the administrators' socket.
  */
+#include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +15,7 @@
 #include "ctl/ctl.h"
 #include "ctl/table.h"
 #include "ctl/text.h"
+#include "common/recordfile.h"
 #include "model/audit.h"
 
 #define CALL_MS     30000
@@ -252,6 +255,7 @@ print_verdict(struct json_val v, bool sound)
 	char *fault = text_of(json_obj_get(v, "fault"));
 	char *hash = text_of(json_obj_get(v, "lastHash"));
 	int64_t bad = number(v, "badRow"), oldest = number(v, "oldestRow");
+	int64_t restored = number(v, "restoredRow");
 
 	if (sound)
 		printf("the audit log is sound: %" PRId64 " rows\n",
@@ -259,6 +263,12 @@ print_verdict(struct json_val v, bool sound)
 	else
 		printf("the audit log is NOT sound: row %" PRId64 " %s\n", bad,
 		    fault == NULL ? "" : fault);
+	if (restored != 0)
+		printf("row %" PRId64
+		       " tells that the store was restored from a "
+		       "backup: what was logged after that backup is not in "
+		       "it\n",
+		    restored);
 	if (oldest > 1)
 		printf("rows before %" PRId64
 		       " were old and are kept no more\n",
@@ -279,9 +289,63 @@ is_noted(const char *text)
 	    strspn(hash, "0123456789abcdef") == HASH_DIGITS;
 }
 
+/* What the launcher has recorded, for who may read it; "": nothing. */
+static void
+read_record(const char *state, char ret_row[RECORD_BYTES + 1])
+{
+	char path[PATH_MAX + 16];
+	FILE *f;
+
+	ret_row[0] = '\0';
+	snprintf(path, sizeof(path), "%s" RECORD_SUFFIX "/" RECORD_FILE, state);
+	if ((f = fopen(path, "re")) == NULL) {
+		fprintf(stderr,
+		    "not compared with what the launcher "
+		    "recorded: %s: %s\n",
+		    path, strerror(errno));
+		return;
+	}
+	if (fgets(ret_row, RECORD_BYTES + 1, f) != NULL)
+		ret_row[strcspn(ret_row, "\n")] = '\0';
+	fclose(f);
+	if (!is_noted(ret_row))
+		ret_row[0] = '\0';
+}
+
+static enum ctl_exit
+ask_record(struct ctl *ctl, char ret_row[RECORD_BYTES + 1])
+{
+	char state[PATH_MAX] = "";
+	struct ctl_answer a;
+	struct ipc_params p;
+	enum ctl_exit rc;
+
+	ipc_params_init(&p, MSG_PROFILE_GET);
+	if ((rc = ctl_call(ctl, &p, CALL_MS, &a)) != CTL_OK)
+		return rc;
+	json_str_copy(json_obj_get(a.root, "stateDir"), state, sizeof(state));
+	ctl_answer_free(&a);
+	read_record(state, ret_row);
+	return CTL_OK;
+}
+
+static void
+hint_unsound(struct json_val v)
+{
+	char *fault = text_of(json_obj_get(v, "fault"));
+
+	if (fault != NULL && fault[0] != '\0')
+		ctl_hint("look at who could write to the state directory; the "
+			 "system log has \"the last row is\" of earlier hours, "
+			 "and an older copy comes back as it was by "
+			 "browsertaskctl restore only");
+	free(fault);
+}
+
 static enum ctl_exit
 verify(struct ctl *ctl)
 {
+	char recorded[RECORD_BYTES + 1];
 	const char *noted = ctl->opt[OPT_NOTED];
 	struct ctl_answer a;
 	struct ipc_params p;
@@ -295,17 +359,23 @@ verify(struct ctl *ctl)
 		    HASH_DIGITS);
 		return CTL_USAGE;
 	}
+	if ((rc = ctl_connect_admin(ctl)) != CTL_OK ||
+	    (noted == NULL && (rc = ask_record(ctl, recorded)) != CTL_OK))
+		return rc;
 	ipc_params_init(&p, MSG_AUDIT_VERIFY);
+	if (noted == NULL && recorded[0] != '\0')
+		noted = recorded;
 	if (noted != NULL)
 		ipc_set_str(&p, F_NOTED, noted);
-	if ((rc = ctl_connect_admin(ctl)) != CTL_OK ||
-	    (rc = ctl_call(ctl, &p, CLIENT_WHILE_ALIVE, &a)) != CTL_OK)
+	if ((rc = ctl_call(ctl, &p, CLIENT_WHILE_ALIVE, &a)) != CTL_OK)
 		return rc;
 	json_get_bool(json_obj_get(a.root, "sound"), &sound);
 	if (ctl->opt[OPT_JSON] != NULL)
 		ctl_print_json(a.root);
 	else
 		print_verdict(a.root, sound);
+	if (!sound)
+		hint_unsound(a.root);
 	ctl_answer_free(&a);
 	return sound ? CTL_OK : CTL_FAILED;
 }

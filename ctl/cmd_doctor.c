@@ -266,7 +266,8 @@ cmd_doctor(struct ctl *ctl)
 	static void (*const checks[])(struct doctor *) = { doctor_protections,
 		doctor_programs, doctor_config, doctor_shares, doctor_browser,
 		doctor_kernel, doctor_namespaces, doctor_uids, doctor_dirs,
-		doctor_disk, doctor_limits, doctor_memory, doctor_cgroup };
+		doctor_audit, doctor_disk, doctor_limits, doctor_memory,
+		doctor_cgroup };
 	struct doctor *d = calloc(1, sizeof(*d));
 	size_t counts[DOCTOR__MAX] = { 0 };
 	bool good;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/fdio.h"
+#include "common/recordfile.h"
 #include "ctl/backup_name.h"
 #include "ctl/side.h"
 #include "ctl/text.h"
@@ -96,6 +97,17 @@ state_finish(struct restore *r)
 		return false;
 	fd_close(&fd);
 	return fsync(r->state_fd) == 0;
+}
+
+/* What was recorded of the store before says nothing of this one. */
+static bool
+record_clear(const struct restore *r)
+{
+	char path[PATH_MAX + 16];
+
+	snprintf(
+	    path, sizeof(path), "%s" RECORD_SUFFIX "/" RECORD_FILE, r->state);
+	return unlink(path) == 0 || errno == ENOENT;
 }
 
 /* The backup. */
@@ -293,7 +305,7 @@ judge(struct restore *r, struct json_val v)
 			 "--force");
 		return CTL_FAILED;
 	}
-	if (!state_finish(r)) {
+	if (!state_finish(r) || !record_clear(r)) {
 		ctl_error("%s: %s", r->state, strerror(errno));
 		return CTL_FAILED;
 	}

@@ -59,6 +59,7 @@ void doctor_kernel(struct doctor *);
 void doctor_namespaces(struct doctor *);
 void doctor_uids(struct doctor *);
 void doctor_dirs(struct doctor *);
+void doctor_audit(struct doctor *);
 void doctor_disk(struct doctor *);
 void doctor_limits(struct doctor *);
 void doctor_memory(struct doctor *);

@@ -30,6 +30,7 @@ ctl_browsertaskctl_SOURCES = \
 	ctl/completion_zsh.c \
 	ctl/ctl.h \
 	ctl/doctor.h \
+	ctl/doctor_audit.c \
 	ctl/doctor_browser.c \
 	ctl/doctor_host.c \
 	ctl/doctor_protect.c \

@@ -49,7 +49,8 @@
  *
  * PROTECTION tells what the launcher found of one protection, after each start
  * of supervisord, once for each. PING asks supervisord or egressd for a
- * PONG; one that does not answer for long is killed.
+ * PONG; one that does not answer for long is killed. supervisord sends PONG by
+ * itself, too, when the audit log has a new last row, which it carries.
  *
  * When supervisord ends and was not to, cells that are up live on. The next one
  * is told of each by ADOPT, with what was last known of it and the descriptors
@@ -332,6 +333,12 @@ struct launch_inspect {
 	uint32_t what; /* enum launch_inspection */
 };
 
+/* With PONG: the last row of the audit log that is stored; 0: not known yet. */
+struct launch_row_told {
+	uint64_t row;
+	uint8_t hash[32];
+};
+
 /* What there is of a protection, of model/protections.h. */
 struct launch_protection {
 	uint32_t which;  /* enum protection */
@@ -367,6 +374,7 @@ struct launch_msg {
 		struct launch_adopt adopt;
 		struct launch_adopt_end adopt_end;
 		struct launch_kept kept;
+		struct launch_row_told told;
 		uint8_t room[1056];
 	} u;
 };

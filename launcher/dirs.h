@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "launcher/options.h"
+#include "launcher/record.h"
 
 struct dirs {
 	char state[PATH_MAX]; /* resolved */
@@ -16,7 +17,8 @@ struct dirs {
 	int kept_fd; /* STATE/profiles/kept: named profiles */
 	int lock_fd;
 	int run_lock_fd;
-	uid_t owner; /* of the state directory before this start */
+	struct record record; /* beside the state directory */
+	uid_t owner;          /* of the state directory before this start */
 };
 
 /*

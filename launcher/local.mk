@@ -58,6 +58,8 @@ LAUNCHER_REST = \
 	launcher/programs.h \
 	launcher/pulse.c \
 	launcher/pulse.h \
+	launcher/record.c \
+	launcher/record.h \
 	launcher/protect.c \
 	launcher/protect.h \
 	launcher/reexec.h \

@@ -105,6 +105,8 @@ instance_open(struct instance *in, const struct carry *before)
 	else
 		take_over(in, before);
 	if (code == 0)
+		record_open(&in->dirs.record, in->dirs.state);
+	if (code == 0)
 		code = programs_open(&in->programs, &in->options);
 	if (code != 0)
 		return code;

@@ -87,6 +87,7 @@ instance_order(void *arg, const struct launch_msg *m, int fd)
 	}
 	if (m->type == LAUNCH_PONG) {
 		supervise_answered(in->supervise);
+		record_take(&in->dirs.record, &m->u.told);
 		return 0;
 	}
 	if (m->type == LAUNCH_RESTART) {

@@ -32,7 +32,7 @@ struct supervise {
 	const struct options *options;
 	const struct sockets *sockets;
 	const struct supervise_callbacks *cb;
-	const char *argv[4 + 2 * SETTINGS_COUNT];
+	const char *argv[6 + 2 * SETTINGS_COUNT];
 	char assignments[SETTINGS_COUNT]
 			[SETTINGS_NAME_BYTES + SETTINGS_VALUE_BYTES];
 	struct child child;
@@ -203,6 +203,10 @@ fill_argv(struct supervise *s)
 	s->argv[n++] = "supervisord";
 	s->argv[n++] = "-s";
 	s->argv[n++] = s->env->dirs->state;
+	if (s->env->dirs->record.text[0] != '\0') {
+		s->argv[n++] = "-n";
+		s->argv[n++] = s->env->dirs->record.text;
+	}
 	for (size_t i = 0; (row = settings_row(i)) != NULL; i++) {
 		if (row->private || settings_is_default(settings, i))
 			continue;

@@ -303,6 +303,18 @@ row_read(struct store_txn *txn, uint64_t number, struct audit_row *ret_row)
 	return audit_row_decode(number, &r, ret_row);
 }
 
+int
+audit_hash(
+    struct store_txn *txn, uint64_t number, uint8_t ret_hash[AUDIT_HASH_BYTES])
+{
+	struct audit_row row;
+	int rc = row_read(txn, number, &row);
+
+	if (rc == STORE_OK)
+		memcpy(ret_hash, row.hash, AUDIT_HASH_BYTES);
+	return rc;
+}
+
 /* The first number from low on whose row is later than ms; high: none. */
 static uint64_t
 number_after(struct store_txn *txn, uint64_t low, uint64_t high, int64_t ms)

@@ -55,6 +55,10 @@ struct audit_state {
 /* STORE_CORRUPT also when it is not there. */
 int audit_state(struct store_txn *, struct audit_state *ret_state);
 
+/* The hash of a row; STORE_NOT_FOUND when it is not there. */
+int audit_hash(
+    struct store_txn *, uint64_t number, uint8_t ret_hash[AUDIT_HASH_BYTES]);
+
 /* Every field that is set must match. */
 struct audit_query {
 	uint64_t before;  /* only lower numbers; 0: any */
@@ -89,6 +93,7 @@ enum audit_fault {
 	AUDIT_BAD_HEAD,   /* the last row is not the one that the head names */
 	AUDIT_BAD_ANCHOR, /* the log does not begin where it says it does */
 	AUDIT_EXTRA,      /* it stands outside of the log */
+	AUDIT_BEHIND,     /* it tells of an older copy that was put back */
 	AUDIT_RESUMED,    /* it tells that the end before it was lost */
 	AUDIT_NOT_NOTED,  /* it has not the hash that was noted elsewhere */
 	AUDIT_NOTE_GONE,  /* it was noted elsewhere, but is kept no more */
@@ -107,6 +112,7 @@ struct audit_check {
 	enum audit_fault fault;
 	uint64_t bad; /* number of the row at fault, 0: none */
 	uint64_t checked;
+	uint64_t restored; /* the last row that tells of a restore, 0: none */
 	struct audit_state state;
 	/* The check's own. */
 	uint64_t next; /* number of the next row */

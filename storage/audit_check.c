@@ -20,6 +20,8 @@ static const char *const fault_texts[AUDIT_FAULT__MAX] = {
 	[AUDIT_BAD_HEAD] = "is not the one that was written last",
 	[AUDIT_BAD_ANCHOR] = "is not the one behind those that were removed",
 	[AUDIT_EXTRA] = "stands outside of the log",
+	[AUDIT_BEHIND] = "tells that an older copy of the store was put back "
+			 "before it, or that rows were removed or changed",
 	[AUDIT_RESUMED] = "tells that the log lost its end before it",
 	[AUDIT_NOT_NOTED] = "is not the one whose hash was noted",
 	[AUDIT_NOTE_GONE] = "is kept no more, so that its hash says nothing",
@@ -75,6 +77,10 @@ check_special(struct audit_check *c, const struct audit_record *r)
 	/* One of a later version's actions is as good as any other. */
 	if (audit_row_decode(c->next, r, &row) != STORE_OK)
 		return true;
+	if (row.action == AUDIT_AUDIT_BEHIND)
+		return check_fault(c, AUDIT_BEHIND, c->next);
+	if (row.action == AUDIT_STORE_RESTORE)
+		c->restored = c->next;
 	if (row.action == AUDIT_AUDIT_RESUME)
 		return check_fault(c, AUDIT_RESUMED, c->next);
 	if (row.action == AUDIT_AUDIT_TRIM &&

@@ -62,6 +62,8 @@ restore_end(struct restore *, const uint8_t sha256[BACKUP_SUM_BYTES]);
  * opened after it, and is removed all the same unless restore_keep() is called.
  */
 enum store_err restore_finish(struct restore *, struct store_error *error);
+/* The audit log of what was finished gets a row that tells of it. */
+enum store_err restore_tell(struct restore *, int64_t now_ms);
 /* The file that came last, for a message; "" before the first. */
 const char *restore_name(const struct restore *);
 void restore_keep(struct restore *);

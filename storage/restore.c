@@ -281,6 +281,33 @@ restore_finish(struct restore *r, struct store_error *error)
 	    : fail(error, err, 0, "note which artifacts had expired");
 }
 
+static int
+tell_restored(struct store_txn *txn, void *arg)
+{
+	const struct audit_entry e = { .time_ms = *(const int64_t *)arg,
+		.actor = AUDIT_SERVICE,
+		.action = AUDIT_STORE_RESTORE };
+
+	return audit_append(txn, &e);
+}
+
+enum store_err
+restore_tell(struct restore *r, int64_t now_ms)
+{
+	struct store_options options = { .now_ms = 1 };
+	struct store_error error;
+	struct store *s = NULL;
+	enum store_err err = store_open(r->dir, &options, &s, &error);
+	int rc = STORE_OK;
+
+	if (err != STORE_OK)
+		return err;
+	store_write(s, tell_restored, &now_ms, on_buried, &rc);
+	err = store_commit(s, store_floor_ms(s));
+	store_free(&s);
+	return err == STORE_OK ? (enum store_err)rc : err;
+}
+
 const char *
 restore_name(const struct restore *r)
 {

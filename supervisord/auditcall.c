@@ -204,6 +204,8 @@ verify_answer(struct watch *w, const struct audit_check *c)
 		json_put_int64(&json, "badRow", (int64_t)c->bad);
 		json_put_str(&json, "fault", audit_fault_text(c->fault));
 	}
+	if (c->restored != 0)
+		json_put_int64(&json, "restoredRow", (int64_t)c->restored);
 	if (c->fault != AUDIT_NO_STATE) {
 		json_put_int64(&json, "oldestRow", (int64_t)c->state.first);
 		json_put_int64(&json, "lastRow", (int64_t)c->state.rows);

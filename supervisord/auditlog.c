@@ -18,6 +18,8 @@
 #include "storage/store.h"
 #include "supervisord/auditlog.h"
 #include "supervisord/client.h"
+#include "supervisord/link.h"
+#include "supervisord/noted.h"
 #include "supervisord/sup.h"
 
 #define TEXT_BYTES   192
@@ -28,7 +30,8 @@
 #define LOOK_MAX_MS  3600000
 #define HOUR_S       3600
 #define TRIM_BATCH   500
-#define TRIM_WAIT_MS 10 /* between two batches: others come first */
+#define RECORD_MS    250 /* rows are that long without a record */
+#define TRIM_WAIT_MS 10  /* between two batches: others come first */
 
 /* What was told within this window, and how often again. */
 struct kind {
@@ -43,10 +46,12 @@ struct auditlog {
 	struct sup *sup;
 	struct event *window; /* armed while there are kinds */
 	struct event *look;
-	struct event *hour; /* of what each user may cause */
+	struct event *record; /* armed while rows may be unrecorded */
+	struct event *hour;   /* of what each user may cause */
 	bool trimming;
-	uint64_t noted; /* the last row that was logged */
-	uint64_t other; /* beyond those told apart */
+	uint64_t noted;    /* the last row that was logged */
+	uint64_t recorded; /* and that the launcher was told */
+	uint64_t other;    /* beyond those told apart */
 	size_t n;
 	struct kind kinds[KINDS];
 };
@@ -270,24 +275,104 @@ on_hour(evutil_socket_t fd, short what, void *arg)
 	share_end_hour(&a->sup->shares, SHARE_AUDIT_ROWS);
 }
 
+/* What is committed; an error was logged. */
+static bool
+last_row(struct sup *sup, struct audit_state *ret)
+{
+	struct store_txn *txn;
+	int err = store_read_begin(sup->store, &txn);
+
+	if (err == STORE_OK) {
+		err = audit_state(txn, ret);
+		store_read_end(sup->store);
+	}
+	if (err != STORE_OK)
+		log_err("audit: the end of the log cannot be read: %s",
+		    store_strerror(err));
+	return err == STORE_OK;
+}
+
+static void
+record_last(struct auditlog *a, const struct audit_state *s)
+{
+	struct launch_row_told told = { .row = s->rows };
+
+	if (s->rows == a->recorded)
+		return;
+	a->recorded = s->rows;
+	memcpy(told.hash, s->head, sizeof(told.hash));
+	link_record(a->sup->link, &told);
+}
+
+void
+auditlog_committed(void *arg)
+{
+	static const struct timeval soon = { .tv_usec = RECORD_MS * 1000 };
+	struct sup *sup = arg;
+
+	if (!evtimer_pending(sup->auditlog->record, NULL))
+		evtimer_add(sup->auditlog->record, &soon);
+}
+
+static void
+on_record(evutil_socket_t fd, short what, void *arg)
+{
+	struct auditlog *a = arg;
+	struct audit_state s;
+
+	if (last_row(a->sup, &s))
+		record_last(a, &s);
+}
+
+void
+auditlog_compare(struct sup *sup, const char *recorded)
+{
+	struct audit_check c = { 0 };
+	uint8_t hash[AUDIT_HASH_BYTES];
+	struct audit_state s;
+	struct store_txn *txn;
+	int err = STORE_OK;
+
+	/* Its next row tells that, with number and hash of what was found. */
+	if (!last_row(sup, &s)) {
+		auditlog_tell(sup, AUDIT_SERVICE, AUDIT_AUDIT_BEHIND, NULL,
+		    "the end cannot be read; recorded was row %.90s",
+		    recorded == NULL ? "none" : recorded);
+		(void)store_commit(sup->store, clock_stamp_ms());
+		return;
+	}
+	sup->auditlog->recorded = s.rows;
+	/* What was removed since, as it was old, says nothing. */
+	if (recorded == NULL || !noted_read(recorded, &c) || c.noted < s.first)
+		return;
+	if (store_read_begin(sup->store, &txn) != STORE_OK)
+		return;
+	err = audit_hash(txn, c.noted, hash);
+	store_read_end(sup->store);
+	if (err == STORE_OK && memcmp(hash, c.noted_hash, sizeof(hash)) == 0)
+		return;
+	log_err("audit: row %" PRIu64 " was recorded, but the log %s: an older"
+		" copy of the store was put back, or rows were changed or"
+		" removed",
+	    c.noted,
+	    c.noted > s.rows ? "ends before it" : "has another one there");
+	auditlog_tell(sup, AUDIT_SERVICE, AUDIT_AUDIT_BEHIND, NULL,
+	    "the log ended with row %" PRIu64 "; recorded was row %.90s",
+	    s.rows, recorded);
+	/* No record is made before this is stored. */
+	(void)store_commit(sup->store, clock_stamp_ms());
+}
+
 void
 auditlog_note(struct sup *sup)
 {
 	char hex[2 * AUDIT_HASH_BYTES + 1];
 	struct auditlog *a = sup->auditlog;
 	struct audit_state s;
-	struct store_txn *txn;
-	int err = store_read_begin(sup->store, &txn);
 
-	if (err == STORE_OK) {
-		err = audit_state(txn, &s);
-		store_read_end(sup->store);
-	}
-	if (err != STORE_OK) {
-		log_err("audit: the end of the log cannot be read: %s",
-		    store_strerror(err));
+	if (!last_row(sup, &s))
 		return;
-	}
+	record_last(a, &s);
 	if (s.rows == a->noted)
 		return;
 	a->noted = s.rows;
@@ -387,8 +472,10 @@ auditlog_new(struct sup *sup)
 	a->sup = sup;
 	a->window = evtimer_new(sup->base, on_window, a);
 	a->look = evtimer_new(sup->base, on_look, a);
+	a->record = evtimer_new(sup->base, on_record, a);
 	a->hour = event_new(sup->base, -1, EV_PERSIST, on_hour, a);
-	if (a->window == NULL || a->look == NULL || a->hour == NULL)
+	if (a->window == NULL || a->look == NULL || a->record == NULL ||
+	    a->hour == NULL)
 		auditlog_free(&a);
 	return a;
 }
@@ -404,6 +491,8 @@ auditlog_free(struct auditlog **auditlog)
 		event_free(a->window);
 	if (a->look != NULL)
 		event_free(a->look);
+	if (a->record != NULL)
+		event_free(a->record);
 	if (a->hour != NULL)
 		event_free(a->hour);
 	free(a);

@@ -24,6 +24,13 @@ void auditlog_free(struct auditlog **);
 void auditlog_start(struct sup *);
 /* The settings changed: other rows may be old. */
 void auditlog_reload(struct sup *);
+/*
+ * Before the first write: whether the log has the row that was recorded outside,
+ * "ROW:HASH" or NULL. If not, a row that no check passes over says so.
+ */
+void auditlog_compare(struct sup *, const char *recorded);
+/* Something was committed: the launcher is told the last row soon. sup is arg. */
+void auditlog_committed(void *arg);
 /* Number and hash of the last row, for the system log. */
 void auditlog_note(struct sup *);
 

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/fdio.h"
 #include "common/log.h"
 #include "confine/confine.h"
@@ -391,6 +392,8 @@ restore_make(struct inspect *in, struct restore *r)
 		return say_damage(in, r);
 	if (err == STORE_OK)
 		err = restore_finish(r, &error);
+	if (err == STORE_OK)
+		err = restore_tell(r, clock_stamp_ms());
 	return err == STORE_OK ? restore_check(in, r)
 			       : say_error(in, err, error.text);
 }

@@ -127,6 +127,8 @@ void link_serving(struct link *);
  * launcher knows. Sent at once.
  */
 void link_leaves(struct link *);
+/* The audit log ends with this row, which is stored; sent at once. */
+void link_record(struct link *, const struct launch_row_told *);
 /* Nobody needs this service: the launcher is to end it. */
 void link_unneeded(struct link *);
 

@@ -196,3 +196,14 @@ link_secret_drop(struct link *l, const struct ulid *run)
 {
 	link_order_secret(l, LAUNCH_SECRET_DROP, 0, run);
 }
+
+void
+link_record(struct link *l, const struct launch_row_told *told)
+{
+	struct launch_msg msg;
+
+	launch_msg_init(&msg, LAUNCH_PONG, 0);
+	msg.u.told = *told;
+	(void)link_order(l, &msg);
+	link_send_now(l);
+}

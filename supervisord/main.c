@@ -86,7 +86,8 @@ usage(void)
 }
 
 static const char *
-read_arguments(int argc, char *argv[], struct settings *settings)
+read_arguments(
+    int argc, char *argv[], struct settings *settings, const char **ret_noted)
 {
 	const char *state_dir = NULL, *noted = NULL;
 	bool check = false;
@@ -114,10 +115,11 @@ read_arguments(int argc, char *argv[], struct settings *settings)
 			usage();
 		}
 	}
-	if (state_dir == NULL || optind != argc || (noted != NULL && !check))
+	if (state_dir == NULL || optind != argc)
 		usage();
 	if (check)
 		exit(auditcheck_run(state_dir, noted));
+	*ret_noted = noted;
 	return state_dir;
 }
 
@@ -448,13 +450,13 @@ int
 main(int argc, char *argv[])
 {
 	struct sup *sup = &program.sup;
-	const char *state_dir;
+	const char *state_dir, *noted;
 
 	log_init("supervisord", LOGL_INFO);
 	if (inspect_wanted(argc, argv))
 		return inspect_main(argc, argv);
 	share_init(&sup->shares);
-	state_dir = read_arguments(argc, argv, &sup->settings);
+	state_dir = read_arguments(argc, argv, &sup->settings, &noted);
 	if (sup->settings.debug)
 		log_init("supervisord", LOGL_DEBUG);
 	check_descriptors();
@@ -470,13 +472,15 @@ main(int argc, char *argv[])
 	sup->launcher_pid = getppid();
 	sup->state_dir = state_dir;
 	sup->base = loop_new();
-	sup->turn =
-	    sup->base == NULL ? NULL : turn_new(sup->base, on_broken, sup);
+	sup->turn = sup->base == NULL
+	    ? NULL
+	    : turn_new(sup->base, on_broken, auditlog_committed, sup);
 	if (sup->turn == NULL)
 		fatal("no event loop");
 	open_store(sup, state_dir);
 	if (!make_parts(&program))
 		fatal("no memory");
+	auditlog_compare(sup, noted);
 	if (protection_is_waived(sup->settings.waive, PROTECTION_CALL_FILTERS))
 		confine_filter_waive();
 	supervisord_confine(state_dir, start_committer, sup);

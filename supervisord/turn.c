@@ -21,6 +21,7 @@ struct turn {
 	struct event_base *base;
 	struct store *store;
 	void (*on_broken)(void *arg);
+	void (*on_commit)(void *arg);
 	void *arg;
 	uint64_t serial;         /* of the last commit */
 	size_t away;             /* it answered and have not been heard since */
@@ -41,6 +42,8 @@ turn_tell(struct turn *t)
 	log_hold();
 	err = store_commit_tell(t->store);
 	log_release();
+	if (err == STORE_OK && t->on_commit != NULL)
+		t->on_commit(t->arg);
 	t->ended_us = clock_mono_us();
 	took_us = (t->ended_us - t->began_us) / 2;
 	t->gather_until_us = t->ended_us +
@@ -101,7 +104,8 @@ turn_break(struct turn *t, const char *name, const char *why)
 }
 
 struct turn *
-turn_new(struct event_base *base, void (*on_broken)(void *arg), void *arg)
+turn_new(struct event_base *base, void (*on_broken)(void *arg),
+    void (*on_commit)(void *arg), void *arg)
 {
 	struct turn *t = calloc(1, sizeof(*t));
 
@@ -109,6 +113,7 @@ turn_new(struct event_base *base, void (*on_broken)(void *arg), void *arg)
 		return NULL;
 	t->base = base;
 	t->on_broken = on_broken;
+	t->on_commit = on_commit;
 	t->arg = arg;
 	t->end = event_new(base, -1, 0, turn_end, t);
 	t->later = evtimer_new(base, turn_later, t);

@@ -18,11 +18,11 @@ struct turn;
 
 /*
  * on_broken is called when a commit returned STORE_BROKEN: the process must
- * end, so that the launcher starts one that reads what the disk holds. NULL
- * when memory ran out.
+ * end, so that the launcher starts one that reads what the disk holds. on_commit,
+ * which may be NULL, after each that is well. NULL when memory ran out.
  */
-struct turn *
-turn_new(struct event_base *, void (*on_broken)(void *arg), void *arg);
+struct turn *turn_new(struct event_base *, void (*on_broken)(void *arg),
+    void (*on_commit)(void *arg), void *arg);
 /*
  * What is in memory does not agree any more with what is stored: on_broken,
  * too, once it is logged. name says what it was about.

@@ -81,6 +81,7 @@ SYSTEM_TESTS = \
 	t/regress/0160-user-name-is-no-secret.t \
 	t/regress/0161-consent-is-answered.t \
 	t/regress/0123-pages-of-a-form.t \
+	t/regress/0113-older-copy-put-back.t \
 	t/scenario/adopt.t \
 	t/scenario/audit.t \
 	t/scenario/badinput.t \

@@ -229,7 +229,7 @@ main(void)
 		.on_deferred = turn_on_deferred };
 
 	base = event_base_new();
-	turn = turn_new(base, on_broken, NULL);
+	turn = turn_new(base, on_broken, NULL, NULL);
 	opt.on_pending_arg = turn;
 	fx_new();
 	store = fx_open_with(&opt);
