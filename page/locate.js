@@ -461,10 +461,8 @@ function sayElement(el) {
 function sayLocator(locator) {
   if (locator.mode === "selector")
     return `no element fits the selector ${quote(locator.selector)}`;
-  if (locator.mode === "pager")
-    return "nothing leads on";
-  if (locator.mode === "consent")
-    return `no banner has a button to ${locator.answer}`;
+  if (locator.mode === "pager" || locator.mode === "consent")
+    return locator.mode === "pager" ? "nothing leads on" : `no banner has a button to ${locator.answer}`;
   const kind = locator.kind && locator.kind !== "any" ? locator.kind : "element";
   return `no ${kind} is called ${quote(locator.query)}`;
 }
