@@ -298,7 +298,7 @@ subtest 'tampering' => sub {
 	ok(tamper('cut', $n - 3), 'the end cut off with all that tells of it');
 	$i->start;
 	enter();
-	my $behind = $n - 2;
+	my $behind = $n - 3;
 	# Until the record has rows of this life, the one it has is missing.
 	my $told = qr/row (?:$behind tells that an older copy|\d+ is missing)/;
 	my ($rc, $said) = verify();
