@@ -2,10 +2,11 @@
  * meter: what the processes of this cell use. Runs in the cell. Without a
  * control group the kernel counts for each process alone and tells nobody, so
  * there is no event to wait for: as long as there is a browser, this looks into
- * /proc about once a second, and up to ten times a second when a page could have
- * reached the limit by then or processes end as soon as they are there. It is the only place
- * that looks again and again. With a control group of its own the kernel knows
- * the processor time of all that ever ran in the cell: then that counts.
+ * /proc about once a second, and up to ten times a second when a page could
+ * have reached the limit by then or processes end as soon as they are there. It
+ * is the only place that looks again and again. With a control group of its own
+ * the kernel knows the processor time of all that ever ran in the cell: then
+ * that counts.
  *
  * Memory is what is each process's own, in memory or swapped out, and what lies
  * in the file systems in memory, once. It counts pages twice that a process

@@ -51,7 +51,8 @@ bool client_place(unsigned n, char ret_path[CLIENT_PATH_MAX]);
 /*
  * Connects to path, or to the first place that answers when it is NULL, and
  * says hello as program. On failure reason tells what was tried and why it did
- * not work; the error document of a refusal is its end. A socket in the user's places must belong to the user or root.
+ * not work; the error document of a refusal is its end. A socket in the user's
+ * places must belong to the user or root.
  */
 enum client_status client_connect(const char *program, const char *path,
     struct client **ret_client, char reason[CLIENT_REASON_MAX]);

@@ -60,8 +60,8 @@ struct confine_table {
 /*
  * Holds all threads of the process to the table, sets no_new_privs, and kills
  * what calls the kernel through another architecture's door (x32 included).
- * Calls that this architecture has not are passed over. Builds for sanitizers and coverage have
- * no filter (confine_absence()) and only no_new_privs is set.
+ * Calls that this architecture has not are passed over. Builds for sanitizers
+ * and coverage have no filter (confine_absence()) and only no_new_privs is set.
  * EINVAL: a row names no call, or is wrong in itself.
  *
  * A build with --enable-filter-debug says on standard error which call was

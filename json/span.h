@@ -39,8 +39,8 @@ json_envelope_scan(const uint8_t *bytes, size_t len, struct json_envelope *ret);
 /* Finds a member of an object; false if absent or the span is no object. */
 bool json_span_member(struct json_span, const char *key, struct json_span *ret);
 /*
- * As json_span_member() for n names (at most 16) in one walk; a member that is not there
- * gets { NULL, 0 }. False, and nothing set, if this is no object.
+ * As json_span_member() for n names (at most 16) in one walk; a member that is
+ * not there gets { NULL, 0 }. False, and nothing set, if this is no object.
  */
 bool json_span_members(struct json_span, const char *const *names, size_t n,
     struct json_span *ret);

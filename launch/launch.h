@@ -61,11 +61,11 @@
  * many ADOPT there were, none at a first start, and whether what an earlier
  * INSPECT has begun goes on; before these three comes PROTECTION only.
  * supervisord answers each ADOPT with ADOPTED or KILL within LAUNCH_ADOPT_MS of
- * its start, or twice hangMs, else the cell is killed. Before its last start, after which all is
- * given up when it ends as soon as those before, the cells are ended: there is
- * no ADOPT, and no run that was running goes on or is begun again. NAME says for
- * which run the worker of a cell now works, since that was not known at its
- * start.
+ * its start, or twice hangMs, else the cell is killed. Before its last start,
+ * after which all is given up when it ends as soon as those before, the cells
+ * are ended: there is no ADOPT, and no run that was running goes on or is begun
+ * again. NAME says for which run the worker of a cell now works, since that was
+ * not known at its start.
  *
  * RESTART asks supervisord to end with the status LAUNCH_EXIT_RESTART, once what
  * it has acknowledged is written: it is started again at once, and cells live

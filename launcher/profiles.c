@@ -1,8 +1,9 @@
 /*
  * profiles: makes, hands on and removes the directories of kept profiles. Runs
- * in the launcher, and to remove in a process of its own, as root in system mode. What is in them was written by a
- * browser that no longer runs, and is not trusted: no link is ever followed,
- * and no depth of theirs is too much for us.
+ * in the launcher, and to remove in a process of its own, as root in system
+ * mode. What is in them was written by a browser that no longer runs, and is
+ * not trusted: no link is ever followed, and no depth of theirs is too much for
+ * us.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -24,17 +24,17 @@ void secrets_free(struct secrets **);
  */
 int secrets_keep(struct secrets *, const struct ulid *run, int fd);
 /*
- * Adds a stored secret, copied from its files, to what is to be given to the run next;
- * with an error, that it cannot be had. What was added for another run and not
- * taken is let go.
+ * Adds a stored secret, copied from its files, to what is to be given to the
+ * run next; with an error, that it cannot be had. What was added for another
+ * run and not taken is let go.
  */
 void secrets_add(struct secrets *, const struct launch_secret_ref *,
     const struct stored *, int error);
 /*
  * What the run's worker is to read, the caller's to close: first the document
- * that was kept, if any; behind a NUL, for each stored one, its name, a NUL, its
- * length in four bytes, lowest first, its bytes, and so its hosts. -1 when there is nothing, or
- * *ret_missing, zeroed else, names what cannot be had.
+ * that was kept, if any; behind a NUL, for each stored one, its name, a NUL,
+ * its length in four bytes, lowest first, its bytes, and so its hosts. -1 when
+ * there is nothing, or *ret_missing, zeroed else, names what cannot be had.
  */
 int secrets_take(struct secrets *, const struct ulid *run,
     struct launch_missing *ret_missing);
