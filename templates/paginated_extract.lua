@@ -77,6 +77,9 @@ local template = {
 					failed = count("The difference."),
 					cutPages = count("Those of which "
 						.. "content was cut."),
+					shortenedPages = count("Those that "
+						.. "are shorter here than in "
+						.. "the artifact."),
 				},
 				description = "How it went, in numbers.",
 			},
@@ -281,10 +284,11 @@ end
 local function make_result(list, reason, err)
 	local room = math.max(2000, math.min(20000, 60000 // #list))
 	local total = #list + (err and 1 or 0)
-	local pages = json.array {}
+	local pages, shortened = json.array {}, 0
 
 	for i, entry in ipairs(list) do
-		local info, content = kit.fit_extract(entry.doc, room)
+		local info, content, less = kit.fit_extract(entry.doc, room)
+		shortened = shortened + (less and 1 or 0)
 		pages[i] = { pageNumber = i, page = entry.page,
 			pageInfo = info, content = content,
 			pending = entry.pending }
@@ -293,7 +297,8 @@ local function make_result(list, reason, err)
 		error = err and kit.error(err) or nil,
 		summary = { totalPages = total, extractedPages = #list,
 			total = total, succeeded = #list,
-			failed = total - #list, cutPages = cut_pages(list) } }
+			failed = total - #list, cutPages = cut_pages(list),
+			shortenedPages = shortened } }
 end
 
 function template.run(ctx)
@@ -321,6 +326,11 @@ function template.run(ctx)
 	ctx:progress { done = #list, total = #list }
 	local result = make_result(list, reason, err)
 	result.consent = consent
+	if result.summary.shortenedPages > 0 then
+		ctx:warn(result.summary.shortenedPages .. " of " .. #list
+			.. " pages are shortened in the result: the artifact "
+			.. "extraction has all of them")
+	end
 	return result
 end
 

@@ -271,10 +271,10 @@ local function halve(value)
 end
 
 -- A part of an extract as it is if its JSON fits max bytes; else a copy whose
--- lists and texts are shorter, with truncated.
+-- lists and texts are shorter, with truncated, and true.
 function kit.fit(view, max)
 	if view == nil or #view:text() <= max then
-		return view
+		return view, false
 	end
 	local value = view:get()
 	local cut = type(value) == "table"
@@ -283,14 +283,16 @@ function kit.fit(view, max)
 		value, cut = halve(value)
 		value.truncated = true
 	end
-	return value
+	return value, true
 end
 
--- pageInfo and content of an extract, for a result that has max bytes for them.
+-- pageInfo and content of an extract, for a result that has max bytes for them;
+-- whether one is shorter there.
 function kit.fit_extract(doc, max)
-	local info, content = doc:at("pageInfo"), doc:at("content")
+	local info, less_info = kit.fit(doc:at("pageInfo"), max // 2)
+	local content, less_content = kit.fit(doc:at("content"), max // 2)
 
-	return kit.fit(info, max // 2), kit.fit(content, max // 2)
+	return info, content, less_info or less_content
 end
 
 -- ---- pages ----

@@ -101,6 +101,19 @@ subtest 'what is cut, and what is left, is said' => sub {
 		'and says that there are more');
 };
 
+subtest 'a page that is long is shortened in the result only' => sub {
+	my $r = pages('/shop', { next => css('#no-such-link') });
+	my $in_result = $r->{result}{pages}[0]{content}{sections};
+	my $row = artifact_of($r, 'extraction');
+	my $all = $json->decode(artifact($c, $row->{artifact_id}));
+
+	is($r->{result}{summary}{shortenedPages}, 1, 'the result counts it');
+	like("@{ $r->{warnings} }", qr/1 of 1 pages are shortened in the result/,
+		'a warning names the artifact');
+	cmp_ok(scalar @{ $all->[0]{content}{sections} }, '>',
+		scalar @$in_result, 'the artifact has more');
+};
+
 subtest 'a page that fails' => sub {
 	my $r = pages('/list/links?of=3', { next => css('a.next'),
 		waitFor => { type => 'textIncludes', value => 'Page 2 of',
