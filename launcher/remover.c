@@ -51,7 +51,7 @@ become(void *arg, int link)
 	error = profiles_remove_dropped(KEPT_FD);
 	if (error != 0)
 		log_err("a profile cannot be removed: %s", strerror(error));
-	_exit(error != 0);
+	_exit(error == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
 /* It says nothing. */

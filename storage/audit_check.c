@@ -20,8 +20,7 @@ static const char *const fault_texts[AUDIT_FAULT__MAX] = {
 	[AUDIT_BAD_HEAD] = "is not the one that was written last",
 	[AUDIT_BAD_ANCHOR] = "is not the one behind those that were removed",
 	[AUDIT_EXTRA] = "stands outside of the log",
-	[AUDIT_BEHIND] = "tells that an older copy of the store was put back "
-			 "before it, or that rows were removed or changed",
+	[AUDIT_BEHIND] = "tells that rows before it were put back or cut",
 	[AUDIT_RESUMED] = "tells that the log lost its end before it",
 	[AUDIT_NOT_NOTED] = "is not the one whose hash was noted",
 	[AUDIT_NOTE_GONE] = "is kept no more, so that its hash says nothing",

@@ -77,8 +77,12 @@ state_kept(void *arg, enum store_err err)
 	struct stating *s = arg;
 	struct task *t = tasks_find(s->sup->tasks, &s->run);
 
-	if (err != STORE_OK && err != STORE_CLOSED && t != NULL)
-		state_warn(t, err);
+	if (err != STORE_OK && err != STORE_CLOSED && t != NULL) {
+		if (t->intake != NULL)
+			state_failed(t->intake, err);
+		else
+			state_warn(t, err);
+	}
 	free(s);
 }
 
