@@ -221,7 +221,7 @@ kinds_count(struct auditlog *a, const struct kind *seen)
 	return true;
 }
 
-static void
+static void __attribute__((format(printf, 4, 0)))
 tell_often(const struct actor *by, enum audit_action action,
     const struct ulid *run, const char *fmt, va_list ap)
 {
