@@ -91,6 +91,18 @@ void browser_accept_dialogs(struct browser *, bool accept);
  * false, and nothing appended, when there were none.
  */
 bool browser_write_dialogs(const struct browser *, struct buf *out);
+/*
+ * Who reads pages, as they are told; 0 and "" leave what the browser is by
+ * itself.
+ */
+struct browser_device {
+	int width, height;    /* of the window, in pixels */
+	char user_agent[513]; /* printable ASCII */
+	char locale[36];      /* for example "de-DE" */
+	char timezone[65];    /* for example "Europe/Berlin" */
+};
+/* Holds for all tabs, open ones as well, from their next document on. */
+void browser_set_device(struct browser *, const struct browser_device *);
 bool browser_is_gone(const struct browser *);
 /* For counters and for what page/ does not offer; borrowed. */
 struct cdp *browser_cdp(struct browser *);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "page/device.h"
 #include "page/priv.h"
 
 #define FRAMES_MAX      64
@@ -95,6 +96,7 @@ frames_on_attached(struct page *p, struct json_span params)
 	TAILQ_INSERT_TAIL(&p->frames, f, next);
 	p->nframes++;
 	frames_watch(p, f->session);
+	device_tell(p->browser, f->session);
 }
 
 static void

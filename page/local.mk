@@ -10,6 +10,8 @@ page_libpage_a_SOURCES = \
 	page/browser.h \
 	page/cookies.c \
 	page/cookies.h \
+	page/device.c \
+	page/device.h \
 	page/dialog.c \
 	page/excuse.c \
 	page/flight.c \

@@ -12,6 +12,7 @@
 #include "common/clock.h"
 #include "common/panic.h"
 #include "json/writer.h"
+#include "page/device.h"
 #include "page/priv.h"
 #include "page/scripts.h"
 
@@ -315,6 +316,8 @@ page_set_up(struct page *p, bool fresh, cdp_reply_cb *cb)
 	frames_watch(p, p->session);
 	if (p->browser->undrawn && fresh)
 		page_be_undrawn(p);
+	device_tell_size(p);
+	device_tell(p->browser, p->session);
 	page_send(p, "Page.enable", NULL, NULL, PAGE_OPEN_MS, cb);
 	cdp_call(p->browser->cdp, p->session, "Inspector.enable", NULL, 0,
 	    PAGE_OPEN_MS, NULL, NULL);

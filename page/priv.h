@@ -226,6 +226,7 @@ struct browser {
 	unsigned warned_dialogs;
 	struct buf dialogs; /* rows of JSON, as of an array that is not ended */
 	bool undrawn;       /* see browser_set_undrawn() */
+	struct browser_device device;
 	bool ready;
 	bool gone;
 	bool stuck;

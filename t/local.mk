@@ -78,6 +78,7 @@ SYSTEM_TESTS = \
 	t/regress/0122-files.t \
 	t/regress/0150-growing-page.t \
 	t/regress/0151-hanging-script.t \
+	t/regress/0152-reader-is-settable.t \
 	t/regress/0160-user-name-is-no-secret.t \
 	t/regress/0161-consent-is-answered.t \
 	t/regress/0123-pages-of-a-form.t \

@@ -57,6 +57,7 @@ local template = {
 				.. "one that hangs is tried once more, for at "
 				.. "most 10000."),
 			settle = kit.settle(),
+			device = kit.device(),
 			consent = kit.consent_in(),
 			csv = kit.boolean(false,
 				"Whether to make a CSV artifact, too."),

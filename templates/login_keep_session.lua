@@ -61,6 +61,7 @@ local template = {
 			.. "if not given, a new session cookie and the marks "
 			.. "of a signed-in page, as a way to sign out."),
 		dialogs = kit.dialogs(),
+		device = kit.device(),
 		consent = kit.consent_in(),
 		navigationTimeoutMs = kit.navigation_timeout(),
 	}, { "startUrl", "credentials" }),

@@ -85,6 +85,7 @@ local template = {
 		},
 		extract = kit.extract(),
 		settle = kit.settle(),
+		device = kit.device(),
 		consent = kit.consent_in(),
 		compare = kit.object({
 			fields = {

@@ -27,6 +27,7 @@ local template = {
 		extract = kit.extract(),
 		settle = kit.settle(),
 		dialogs = kit.dialogs(),
+		device = kit.device(),
 		consent = kit.consent_in(),
 		navigationTimeoutMs = kit.navigation_timeout(),
 	}, { "startUrl", "query" }),

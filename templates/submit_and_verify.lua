@@ -53,6 +53,7 @@ local inputs = kit.object({
 	extract = kit.extract(),
 	settle = kit.settle(),
 	dialogs = kit.dialogs(),
+	device = kit.device(),
 	consent = kit.consent_in(),
 	navigationTimeoutMs = kit.navigation_timeout(),
 }, { "startUrl" })

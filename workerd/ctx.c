@@ -230,6 +230,55 @@ get_dialogs(lua_State *L)
 	return 1;
 }
 
+#define DEVICE_PIXELS_MAX 4000
+
+/* A member of the table at 1, if it is a text that fits. */
+static void
+copy_text(lua_State *L, const char *name, char *dst, size_t size)
+{
+	size_t len;
+	const char *text;
+
+	if (lua_getfield(L, 1, name) == LUA_TSTRING) {
+		text = lua_tolstring(L, -1, &len);
+		if (len < size)
+			strlcpy(dst, text, size);
+	}
+	lua_pop(L, 1);
+}
+
+/* A side of the table on top. */
+static int
+copy_side(lua_State *L, const char *name)
+{
+	lua_Integer n;
+
+	lua_getfield(L, -1, name);
+	n = lua_tointeger(L, -1);
+	lua_pop(L, 1);
+	return n > 0 && n <= DEVICE_PIXELS_MAX ? (int)n : 0;
+}
+
+/* device({window = {width, height}, userAgent, locale, timezone}) */
+static int
+set_device(lua_State *L)
+{
+	struct run *run = enter(L);
+	struct browser_device d = { 0 };
+
+	luaL_checktype(L, 1, LUA_TTABLE);
+	if (lua_getfield(L, 1, "window") == LUA_TTABLE) {
+		d.width = copy_side(L, "width");
+		d.height = copy_side(L, "height");
+	}
+	lua_pop(L, 1);
+	copy_text(L, "userAgent", d.user_agent, sizeof(d.user_agent));
+	copy_text(L, "locale", d.locale, sizeof(d.locale));
+	copy_text(L, "timezone", d.timezone, sizeof(d.timezone));
+	browser_set_device(run->browser, &d);
+	return 0;
+}
+
 static int
 clock_ms(lua_State *L)
 {
@@ -241,9 +290,9 @@ void
 ctx_open(lua_State *L)
 {
 	static const luaL_Reg functions[] = { { "clock", clock_ms },
-		{ "collect", collect }, { "dialogs", get_dialogs },
-		{ "dialogs_are", set_dialogs }, { "join", join },
-		{ "phase", phase }, { "progress", progress },
+		{ "collect", collect }, { "device", set_device },
+		{ "dialogs", get_dialogs }, { "dialogs_are", set_dialogs },
+		{ "join", join }, { "phase", phase }, { "progress", progress },
 		{ "spawn", spawn }, { "step_end", step_end },
 		{ "step_retry", step_retry }, { "step_start", step_start },
 		{ "total", total }, { "warn", warning }, { NULL, NULL } };

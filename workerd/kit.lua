@@ -144,7 +144,33 @@ function kit.pending_out()
 		.. "absent: nothing. See settle." }
 end
 
--- prelude.lua reads it.
+-- prelude.lua reads it, and the next.
+function kit.device()
+	local side = { type = "integer", minimum = 200, maximum = 4000,
+		description = "In pixels." }
+
+	return { type = "object", additionalProperties = false,
+		properties = {
+			window = { type = "object",
+				additionalProperties = false,
+				required = { "width", "height" }, properties = {
+					width = side, height = side },
+				description = "Its size; 1280 by 800 if not "
+				.. "given." },
+			userAgent = { type = "string", minLength = 1,
+				maxLength = 512, pattern = "^[ -~]+$",
+				description = "What the browser says it is." },
+			locale = { type = "string", maxLength = 35,
+				pattern = "^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$",
+				description = "Language of the reader, for "
+				.. "example de-DE." },
+			timezone = { type = "string", maxLength = 64,
+				pattern = "^[A-Za-z0-9_+/-]+$",
+				description = "For example Europe/Berlin." },
+		}, description = "The window, language and user agent that "
+			.. "pages see." }
+end
+
 function kit.dialogs()
 	return { type = "string", enum = { "dismiss", "accept" },
 		default = "dismiss", description = "How the questions of a "

@@ -101,10 +101,14 @@ function ctx:each(list, concurrency, fn)
 	host.join()
 end
 
--- What the page asked in dialogs is told in the result of any template.
+-- What pages learn of their reader, and how their questions are answered, is set
+-- for any template; what they asked is told in its result.
 return function()
 	host.dialogs_are(type(ctx.inputs) == "table"
 		and ctx.inputs.dialogs == "accept")
+	if type(ctx.inputs) == "table" and type(ctx.inputs.device) == "table" then
+		host.device(ctx.inputs.device)
+	end
 	local result = template.run(ctx)
 	if type(result) == "table" then
 		result.dialogs = host.dialogs() or result.dialogs

@@ -194,6 +194,11 @@ page_read(struct page *page, const char *url,
 }
 
 void
+browser_set_device(struct browser *b, const struct browser_device *device)
+{
+}
+
+void
 browser_accept_dialogs(struct browser *b, bool accept)
 {
 	(void)b;
