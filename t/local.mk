@@ -67,22 +67,22 @@ SYSTEM_TESTS = \
 	t/regress/0104-gap-and-items.t \
 	t/regress/0110-retry-does-it-twice.t \
 	t/regress/0111-backup-has-no-key.t \
+	t/regress/0112-told-before-answered.t \
+	t/regress/0113-older-copy-put-back.t \
 	t/regress/0120-dialogs.t \
+	t/regress/0121-choices.t \
+	t/regress/0122-files.t \
+	t/regress/0123-pages-of-a-form.t \
 	t/regress/0140-frames-and-shadows.t \
 	t/regress/0141-pending-everywhere.t \
 	t/regress/0142-elements-in-short.t \
 	t/regress/0143-pdf-is-a-resource.t \
 	t/regress/0144-images-given-once.t \
-	t/regress/0112-told-before-answered.t \
-	t/regress/0121-choices.t \
-	t/regress/0122-files.t \
 	t/regress/0150-growing-page.t \
 	t/regress/0151-hanging-script.t \
 	t/regress/0152-reader-is-settable.t \
 	t/regress/0160-user-name-is-no-secret.t \
 	t/regress/0161-consent-is-answered.t \
-	t/regress/0123-pages-of-a-form.t \
-	t/regress/0113-older-copy-put-back.t \
 	t/scenario/adopt.t \
 	t/scenario/audit.t \
 	t/scenario/badinput.t \
