@@ -10,10 +10,8 @@ use Time::HiRes qw(time);
 # Promised, and how many times as long a shared machine may take.
 use constant { GIVES_UP_S => 75, SLOWER => 5 };
 
-my $i = BrowserTask::Harness->new(scripted => 1)->start;
-
 sub gives_up {
-	my ($what, @more) = @_;
+	my ($i, $what, @more) = @_;
 	my $was = time;
 	my ($status, $out, $err) = $i->ctl($what, @more);
 
@@ -24,17 +22,18 @@ sub gives_up {
 	return;
 }
 
-# It takes the request, and nothing begins.
-kill 'STOP', $i->{pid};
-gives_up('fsck');
-kill 'CONT', $i->{pid};
-my ($status, $out, $err) = $i->ctl('fsck');
-is($status, 0, 'a check when it goes on') or diag $out, $err;
-kill 'STOP', $i->{pid};
-gives_up('backup', $i->dir . '/copy');
-kill 'CONT', $i->{pid};
-($status, $out, $err) = $i->ctl('backup', $i->dir . '/other');
-is($status, 0, 'a backup') or diag $out, $err;
-is($i->stop, 0, 'stops');
+# The service takes the request, and nothing begins. One of its own for each:
+# a request that comes right behind another one waits for its turn.
+for my $what ('fsck', 'backup') {
+	my $i = BrowserTask::Harness->new(scripted => 1)->start;
+	my $to = $what eq 'backup' ? $i->dir . '/copy' : undef;
+
+	kill 'STOP', $i->{pid};
+	gives_up($i, $what, $to // ());
+	kill 'CONT', $i->{pid};
+	my ($status, $out, $err) = $i->ctl($what, defined $to ? "$to-2" : ());
+	is($status, 0, "$what: done when the service goes on") or diag $out, $err;
+	is($i->stop, 0, "$what: the service stops");
+}
 is(left(60), '', 'no process is left');
 done_testing();
